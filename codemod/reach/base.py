@@ -1,0 +1,161 @@
+"""What every part of the walk needs: its budget, its trail, and names resolved by scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemod.reach import externals
+from codemod.reach.environment import LIVE, Steps
+from codemod.reach.scopes import Bindings, FunctionNode, bindings_of
+from codemod.reach.state import GO, STOP, SURE, State, TooManyPaths, World
+from codemod.reach.values import NONE, Class, Const, External, Opaque, Super, Value
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+MODULE = 0  # the scope of the file itself
+STEP_LIMIT = 60_000  # some 100 ms; jax's own file takes under 1,000
+PATH_LIMIT = 600
+ROUND_LIMIT = 64  # of a loop whose every condition is known
+DEPTH_LIMIT = 24
+
+
+class Base:
+    """Budget, trail and names. The parts above it add expressions, calls and statements."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.importing = False  # while the file's own statements run
+        self.looked: dict[int, ast.AST] = {}  # where the variable was looked up, by line
+        self.steps = 0
+        self.scopes = MODULE
+        self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
+        self.classes: dict[int, Class] = {}
+        self.comprehensions: set[int] = set()
+        self._bindings: dict[FunctionNode, Bindings] = {}
+
+    def start_over(self, world: World) -> None:
+        """Forget the last walk; what was learned of the file stays."""
+        self.world = world
+        self.looked = {}
+        self.steps = 0
+
+    # What the parts above provide.
+    def evaluate(self, node: ast.expr, state: State) -> Steps:
+        """All that `node` may evaluate to, each on its path."""
+        raise NotImplementedError
+
+    def call(
+        self,
+        called: Value,
+        arguments: list[Value],
+        keywords: dict[str, Value],
+        node: ast.expr,
+        state: State,
+    ) -> Steps:
+        """All that the call may give, each on its path."""
+        raise NotImplementedError
+
+    def bind(self, target: ast.expr, value: Value, state: State) -> list[State]:
+        """`target = value`."""
+        raise NotImplementedError
+
+    def run(self, body: Sequence[ast.stmt], state: State) -> list[State]:
+        """All the ways through these statements."""
+        raise NotImplementedError
+
+    # Budget and trail.
+    def tick(self, paths: int = 0) -> None:
+        """Count one step; raise `TooManyPaths` when the budget is used up."""
+        self.steps += 1
+        if self.steps > STEP_LIMIT or paths > PATH_LIMIT:
+            raise TooManyPaths
+
+    def sink(self, node: ast.expr, state: State) -> Steps:
+        """The metadata server is asked here; the path ends, for nothing after it matters."""
+        if not self.importing:
+            state.reached = SURE
+            state.trail = self.trail(node, state)
+            state.leaves(STOP)
+        return [(state, Opaque(inert=True))]
+
+    def unknown_code(self, node: ast.expr, state: State, result: Value) -> Steps:
+        """Something that cannot be followed runs here: it may ask, and it may raise."""
+        state.may_reach(self.trail(node, state))
+        return self.may_fail(state, result)
+
+    def trail(self, node: ast.expr, state: State) -> tuple[ast.expr, ...]:
+        """The calls that lead here, the outermost first."""
+        return (*(call for call, _ in state.calls), node)
+
+    def may_fail(self, state: State, value: Value) -> Steps:
+        """`value`, and where somebody would notice, also the path on which it raised."""
+        if not state.tries:
+            return [(state, value)]
+        return [(state, value), (state.copy().raises(None, certain=False), NONE)]
+
+    # Names.
+    def bindings(self, node: FunctionNode) -> Bindings:
+        """What a function binds, found once."""
+        found = self._bindings.get(node)
+        if found is None:
+            found = self._bindings[node] = bindings_of(node)
+        return found
+
+    def resolve(self, name: str, scopes: tuple[int, ...], state: State) -> Value | None:
+        """What a name stands for, None for a local name that is not bound yet.
+
+        `scopes` are the scopes around, innermost first; a class's scope is seen only from
+        its own statements.
+        """
+        for position, scope in enumerate(scopes):
+            if position and scope in self.classes:
+                continue
+            value = state.heap.get((scope, name))
+            if value is not None:
+                return value
+            function = self.functions.get(scope)
+            if function is not None and name in self.bindings(function).names:
+                return None
+        return self.outside(name)
+
+    def outside(self, name: str) -> Value:
+        """A name that the file does not bind: a built-in, or nobody knows whose."""
+        if externals.is_builtin(name):
+            return External(f"builtins.{name}", known=True)
+        return External(f"?.{name}")
+
+    def external(self, path: str) -> Value:
+        """Something imported, unless the world says what its name stands for."""
+        if path in ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"):
+            return Const(value=False)
+        last = path.rpartition(".")[2]
+        if last in self.world.names:
+            return Const(self.world.names[last])
+        return External(path, known=path in externals.HARMLESS_ROOTS or path == LIVE)
+
+    def member(self, owner: Class, name: str, state: State) -> Value | None:
+        """An attribute of a class of the file, looked up through its bases; None: not there."""
+        held = state.heap.get((owner.scope, name))
+        if held is not None:
+            return held
+        for base in owner.bases:
+            if isinstance(base, Class):
+                found = self.member(base, name, state)
+                if found is not None:
+                    return found
+        return None
+
+    def super_member(self, sup: Super, name: str, state: State) -> Value | None:
+        """An attribute of the classes above the one that `super()` is used in."""
+        for base in sup.cls.bases:
+            found = self.member(base, name, state) if isinstance(base, Class) else None
+            if found is not None:
+                return found
+        return None
+
+
+def going(states: Sequence[State]) -> tuple[list[State], list[State]]:
+    """The paths that go on, and those that leave."""
+    return [s for s in states if s.flow == GO], [s for s in states if s.flow != GO]

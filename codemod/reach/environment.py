@@ -1,0 +1,159 @@
+"""Look-ups in `os.environ`, in every spelling, and in copies of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemod.reach.state import VARIABLE, State, World
+from codemod.reach.values import (
+    NONE,
+    Const,
+    EnvironmentCopy,
+    External,
+    Mapping,
+    Opaque,
+    Text,
+    Value,
+    inert,
+    names_endpoint,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Steps = list[tuple[State, Value]]
+LIVE = "os.environ"
+READS = frozenset("get __getitem__ __contains__ pop setdefault".split())
+VIEWS = frozenset("keys items values copy __iter__ __len__".split())
+
+
+def is_environment(value: Value) -> bool:
+    """Whether the value is `os.environ`, a copy of it, or a dict that is used like it."""
+    if isinstance(value, External):
+        return value.path == LIVE
+    return isinstance(value, (EnvironmentCopy, Mapping))
+
+
+class Lookup:
+    """One look-up: present with a value, absent, or not known which."""
+
+    __slots__ = ("known", "value")
+
+    def __init__(self, value: Value | None, *, known: bool = True) -> None:
+        self.value = value
+        self.known = known
+
+
+def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
+    """What `source` holds under `name`."""
+    if isinstance(source, Mapping):
+        if isinstance(name, Const) and _hashable(name.value):
+            return Lookup(source.entries.get(name.value))
+        return Lookup(Opaque(inert=source.inert()), known=False)
+    if isinstance(name, Const) and name.value == VARIABLE:
+        held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
+        return Lookup(held, known=not isinstance(held, Opaque))
+    if isinstance(name, Text) and name.origin == Text.KEY:
+        return Lookup(world.key_value())
+    if isinstance(name, Const) and name.value in world.environment:
+        value = world.environment[str(name.value)]
+        return Lookup(None if value is None else Const(value))
+    return Lookup(Opaque(inert=True, none=False, endpoint=names_endpoint(name)), known=False)
+
+
+def read(
+    world: World, state: State, source: Value, method: str, arguments: Sequence[Value]
+) -> Steps:
+    """Call `get`, `[]`, `in`, `pop` or `setdefault` of an environment."""
+    found = look_up(world, state, source, arguments[0])
+    default = arguments[1] if len(arguments) > 1 else None
+    if method == "__contains__":
+        return [(state, Const(found.value is not None) if found.known else inert())]
+    if method in ("pop", "setdefault"):
+        _change(state, source, arguments[0], default, method)
+    if method in ("get", "setdefault"):
+        return [(state, _or_default(found, default or NONE))]
+    return _item(state, found, default)
+
+
+def _item(state: State, found: Lookup, default: Value | None) -> Steps:
+    """`source[name]`, or `source.pop(name, default)`."""
+    if default is not None:
+        return [(state, _or_default(found, default))]
+    if found.known:
+        absent = found.value is None
+        return [(state.raises(KeyError) if absent else state, found.value or NONE)]
+    steps: Steps = [(state, found.value or inert())]
+    if state.tries:
+        steps.append((state.copy().raises(KeyError, certain=False), NONE))
+    return steps
+
+
+def _or_default(found: Lookup, default: Value) -> Value:
+    if found.known:
+        return default if found.value is None else found.value
+    none = False if default.is_none() is False else None
+    return Opaque(
+        inert=default.inert() and (found.value is None or found.value.inert()),
+        none=none,
+        endpoint=names_endpoint(default)
+        or (found.value is not None and names_endpoint(found.value)),
+    )
+
+
+def _change(state: State, source: Value, name: Value, default: Value | None, method: str) -> None:
+    if method == "pop":
+        write(state, source, name, None)
+        return
+    if isinstance(name, Const) and name.value == VARIABLE:
+        held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
+        if held is not None:
+            return
+    write(state, source, name, default or NONE)
+
+
+def write(state: State, source: Value, name: Value, value: Value | None) -> None:
+    """`source[name] = value`, or its removal where `value` is None."""
+    if isinstance(source, Mapping):
+        state.change_everywhere(source, _changed_mapping(source, name, value))
+        return
+    if isinstance(name, Const) and name.value != VARIABLE:
+        return
+    held = value if isinstance(name, Const) else inert()
+    if isinstance(source, EnvironmentCopy):
+        state.change_everywhere(source, EnvironmentCopy(held))
+    else:
+        state.skip = held
+
+
+def _changed_mapping(source: Mapping, name: Value, value: Value | None) -> Value:
+    if not isinstance(name, Const) or not _hashable(name.value):
+        return Opaque(inert=source.inert() and (value is None or value.inert()))
+    entries = dict(source.entries)
+    entries.pop(name.value, None)
+    if value is not None:
+        entries[name.value] = value
+    return Mapping(entries)
+
+
+def forget(state: State, source: Value) -> None:
+    """Something changed the environment in a way that is not followed."""
+    if isinstance(source, Mapping):
+        state.change_everywhere(source, Opaque(inert=source.inert()))
+    elif isinstance(source, EnvironmentCopy):
+        state.change_everywhere(source, EnvironmentCopy(inert()))
+    else:
+        state.skip = inert()
+
+
+def copy_of(state: State, source: Value) -> Value:
+    """A copy of an environment, as it is now."""
+    if isinstance(source, EnvironmentCopy):
+        return EnvironmentCopy(source.skip)
+    if isinstance(source, Mapping):
+        return Mapping(dict(source.entries))
+    return EnvironmentCopy(state.skip)
+
+
+def _hashable(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, bytes, float))

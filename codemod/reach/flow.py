@@ -1,0 +1,217 @@
+"""Statements that decide how a path goes on: branches, loops, leaving."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from codemod.reach import environment, externals
+from codemod.reach.base import ROUND_LIMIT
+from codemod.reach.definitions import Definitions, Paths
+from codemod.reach.patterns import match_case
+from codemod.reach.scopes import bound_names
+from codemod.reach.state import BREAK, CONTINUE, GO, NOT, RETURN, STOP, State
+from codemod.reach.values import External, Opaque, Sequence, Value, inert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Statements
+
+
+Loop = ast.While | ast.For | ast.AsyncFor
+
+
+class Flow(Definitions):
+    """Branches and loops, on top of binding."""
+
+    def run(self, body: Statements[ast.stmt], state: State) -> Paths:
+        here = [state]
+        done: Paths = []
+        for statement in body:
+            following: Paths = []
+            for path in here:
+                for after in self._statement(statement, path):
+                    (following if after.flow == GO else done).append(after)
+            self.tick(len(following) + len(done))
+            here = following
+        return here + done
+
+    def _statement(self, node: ast.stmt, state: State) -> Paths:
+        self.tick()
+        handler = getattr(self, f"_{type(node).__name__}")
+        paths: Paths = handler(node, state)
+        return paths
+
+    def _nothing(self, node: ast.stmt, state: State) -> Paths:  # noqa: ARG002
+        return [state]
+
+    _Pass = _Global = _Nonlocal = _TypeAlias = _nothing
+
+    def _Expr(self, node: ast.Expr, state: State) -> Paths:  # noqa: N802 - ast's name
+        return [s for s, _ in self.evaluate(node.value, state)]
+
+    # Leaving.
+    def _Return(self, node: ast.Return, state: State) -> Paths:  # noqa: N802
+        if node.value is None:
+            return [state.leaves(RETURN)]
+        steps = self.evaluate(node.value, state)
+        return [s if s.flow != GO else s.leaves(RETURN, value) for s, value in steps]
+
+    def _Break(self, node: ast.Break, state: State) -> Paths:  # noqa: N802, ARG002
+        return [state.leaves(BREAK)]
+
+    def _Continue(self, node: ast.Continue, state: State) -> Paths:  # noqa: N802, ARG002
+        return [state.leaves(CONTINUE)]
+
+    def _Raise(self, node: ast.Raise, state: State) -> Paths:  # noqa: N802
+        if node.exc is None:
+            exception, certain = state.handling[-1] if state.handling else (None, True)
+            return [state.raises(exception, certain=certain)]
+        made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        paths: Paths = []
+        for here, _ in self.evaluate(node.exc, state):
+            kinds = [v for s, v in self.evaluate(made, here.copy()) if s.flow == GO]
+            path = kinds[0].path if kinds and isinstance(kinds[0], External) else ""
+            paths.append(here if here.flow != GO else here.raises(externals.exception_class(path)))
+        return paths
+
+    def _Assert(self, node: ast.Assert, state: State) -> Paths:  # noqa: N802
+        return [
+            s if truth or s.flow != GO else s.raises(AssertionError)
+            for s, truth in self.branch(node.test, state)
+        ]
+
+    # Branches.
+    def _If(self, node: ast.If, state: State) -> Paths:  # noqa: N802
+        paths: Paths = []
+        for here, truth in self.branch(node.test, state):
+            body = node.body if truth else node.orelse
+            paths += [here] if here.flow != GO else self.run(body, here)
+        return paths
+
+    def _Match(self, node: ast.Match, state: State) -> Paths:  # noqa: N802
+        paths: Paths = []
+        for subject_path, subject in self.evaluate(node.subject, state):
+            here = [subject_path] if subject_path.flow == GO else []
+            paths += [] if here else [subject_path]
+            for case in node.cases:
+                following: Paths = []
+                for path in here:
+                    for side, matched in match_case(self, case, subject, path):
+                        (
+                            paths.extend(self.run(case.body, side))
+                            if matched
+                            else following.append(side)
+                        )
+                here = following
+            paths += here
+        return paths
+
+    # Loops.
+    def _While(self, node: ast.While, state: State) -> Paths:  # noqa: N802
+        paths: Paths = []
+        here = state
+        for _ in range(ROUND_LIMIT):
+            trial = self.branch(node.test, here.copy())
+            if len(trial) != 1 or trial[0][0].flow != GO:
+                break
+            path, truth = trial[0]
+            if not truth:
+                return paths + self.run(node.orelse, path)
+            inside, left = _ends_of_round(self.run(node.body, path))
+            paths += left
+            if not inside:
+                return paths
+            if len(inside) > 1:
+                return paths + [p for s in inside for p in self._any_rounds(node, s)]
+            here = inside[0]
+        return paths + self._any_rounds(node, here)
+
+    def _any_rounds(self, node: Loop, state: State) -> Paths:
+        """Any number of further rounds: what the body binds is not known any more.
+
+        Two rounds: what the first changes other than by binding a name (a list grown, an
+        environment popped), the second sees.
+        """
+        paths: Paths = []
+        here = [state]
+        for _ in range(2):
+            following: Paths = []
+            for path in here:
+                self._forget_bound(node, path)
+                for side, goes_on in self._next_round(node, path):
+                    if side.flow != GO:
+                        paths.append(side)
+                    elif not goes_on:
+                        paths += self.run(node.orelse, side)
+                    else:
+                        inside, left = _ends_of_round(self.run(node.body, side))
+                        paths += left
+                        following += inside
+            self.tick(len(following) + len(paths))
+            here = following
+        return paths + [p for s in here for p in self._last_round(node, s)]
+
+    def _last_round(self, node: Loop, state: State) -> Paths:
+        """How a path leaves in the end; one that never does still tells what it reached."""
+        self._forget_bound(node, state)
+        paths: Paths = []
+        for side, goes_on in self._next_round(node, state):
+            if side.flow != GO or not goes_on:
+                paths += [side] if side.flow != GO else self.run(node.orelse, side)
+            elif side.reached != NOT:
+                paths.append(side.leaves(STOP))
+        return paths
+
+    def _next_round(self, node: Loop, state: State) -> list[tuple[State, bool]]:
+        if isinstance(node, ast.While):
+            return self.branch(node.test, state)
+        ended = state.copy()
+        return [(s, True) for s in self.bind(node.target, inert(), state)] + [(ended, False)]
+
+    def _forget_bound(self, node: Loop, state: State) -> None:
+        for name in bound_names([node]):
+            state.heap[self._home(name), name] = Opaque()
+        state.skip = state.skip if not _touches_environment(node) else inert()
+
+    def _For(self, node: ast.For | ast.AsyncFor, state: State) -> Paths:  # noqa: N802
+        paths: Paths = []
+        for here, iterable in self.evaluate(node.iter, state):
+            if here.flow != GO:
+                paths.append(here)
+            elif isinstance(iterable, Sequence) and len(iterable.items) <= ROUND_LIMIT:
+                paths += self._known_rounds(node, iterable, here)
+            else:
+                self._iterate(iterable, node.iter, here)
+                paths += self._any_rounds(node, here)
+        return paths
+
+    _AsyncFor = _For
+
+    def _iterate(self, iterable: Value, node: ast.expr, state: State) -> None:
+        """Iterating over something that is not known may run code."""
+        if not iterable.inert() and not environment.is_environment(iterable):
+            state.may_reach(self.trail(node, state))
+
+    def _known_rounds(self, node: ast.For | ast.AsyncFor, items: Sequence, state: State) -> Paths:
+        here, paths = [state], []
+        for item in items.items:
+            following: Paths = []
+            for path in here:
+                for bound in self.bind(node.target, item, path):
+                    inside, left = _ends_of_round(self.run(node.body, bound))
+                    following += inside
+                    paths += left
+            self.tick(len(following) + len(paths))
+            here = following
+        return paths + [p for s in here for p in self.run(node.orelse, s)]
+
+
+def _ends_of_round(paths: Paths) -> tuple[Paths, Paths]:
+    """The paths that go into a further round, and those that leave the loop."""
+    inside = [p.leaves(GO) for p in paths if p.flow in (GO, CONTINUE)]
+    left = [p.leaves(GO) if p.flow == BREAK else p for p in paths if p not in inside]
+    return inside, left
+
+
+def _touches_environment(node: ast.AST) -> bool:
+    return any(isinstance(n, (ast.Delete, ast.Subscript, ast.Call)) for n in ast.walk(node))

@@ -1,0 +1,167 @@
+"""The status of a file for a kind of function, from what it does in the worlds that matter."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from codemod.model import Evidence, Finding, Guard, Reason, Status
+from codemod.reach.questions import Answer, File
+from codemod.reach.scopes import body_of
+from codemod.reach.state import MAYBE, NOT, SURE, VARIABLE, TooManyPaths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemod.reach.scopes import FunctionNode
+
+SET = ("true", "1")  # any of these is «set», whatever the guard's taste
+DOUBTFUL = ("", "false", "0")  # these tell a guard by presence from one by truth
+NO_SUCH_CODE = Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
+
+
+class Judgement:
+    """The finding for a file, its live functions, and those of them that are affected."""
+
+    __slots__ = ("affected", "finding", "functions")
+
+    def __init__(
+        self,
+        finding: Finding,
+        functions: Sequence[FunctionNode] = (),
+        affected: Sequence[FunctionNode] = (),
+    ) -> None:
+        self.finding = finding
+        self.functions = functions
+        self.affected = affected
+
+
+def judge(
+    tree: ast.Module,
+    functions: Sequence[str],
+    *,
+    key: bool = True,
+    names: dict[str, object] | None = None,
+    silent: Finding | None = None,
+) -> Judgement:
+    """The status of the file for its functions of these names.
+
+    `key` says that their first argument is the name of an environment variable; `names` gives
+    what is known of names that the file imports; `silent` is the finding for a function that
+    never asks, set or not (without it that is `drifted`: gutted, and not guarded).
+    """
+    try:
+        file = File(tree, names=names)
+        return _judge(file, functions, "absent" if key else None, silent)
+    except TooManyPaths:
+        return Judgement(_drifted(1, "more paths through this file than can be walked"))
+
+
+def _judge(
+    file: File, functions: Sequence[str], key: str | None, silent: Finding | None
+) -> Judgement:
+    first = file.ask(functions, SET[0], key=key)
+    affected = [node for node, answer in first.items() if _asks(answer)]
+    if affected:
+        return Judgement(_affected(first[affected[0]]), [*first], affected)
+    chosen = [first, *(file.ask(functions, value, key=key) for value in SET[1:])]
+    unset = file.ask(functions, None, key=key)
+    findings = {
+        node: _judge_one(unset[node], [answers[node] for answers in chosen], silent)
+        for node in first
+    }
+    finding = _worst(list(findings.values()))
+    if finding.status is Status.FIXED:
+        finding = _with_guard(finding, file, functions, key)
+    affected = [node for node, found in findings.items() if found.status is Status.AFFECTED]
+    return Judgement(finding, [*first], affected)
+
+
+def _asks(answer: Answer) -> bool:
+    return answer.reach == SURE and not is_stub(answer.node)
+
+
+def _affected(answer: Answer) -> Finding:
+    return Finding(status=Status.AFFECTED, reason=Reason.UNGUARDED, evidence=_trail(answer))
+
+
+def _judge_one(unset: Answer, chosen: Sequence[Answer], silent: Finding | None) -> Finding:
+    """The status of one function from what it does unset and set."""
+    node = unset.node
+    if is_stub(node):
+        return _finding(Status.NOT_AFFECTED, Reason.STUB, node.lineno, "no code of its own")
+    for answer in chosen:
+        if answer.reach == SURE:
+            return _affected(answer)
+        if answer.reach == MAYBE:
+            drifted = Status.UNDER_INVESTIGATION
+            return Finding(status=drifted, reason=Reason.DRIFTED, evidence=_trail(answer))
+        if answer.raises:
+            return _drifted(node.lineno, f"raises {answer.raises[0]} with {VARIABLE} set")
+    if unset.possible == NOT:
+        return silent or _drifted(node.lineno, f"never asks, with {VARIABLE} set or not")
+    return Finding(status=Status.FIXED, reason=Reason.UPSTREAM, evidence=_look_ups(chosen))
+
+
+def _trail(answer: Answer) -> tuple[Evidence, ...]:
+    """The calls that lead to the metadata server, outermost first."""
+    return tuple(Evidence(line=c.lineno, text=ast.unparse(c)) for c in answer.trail[1:])
+
+
+def _look_ups(answers: Sequence[Answer]) -> tuple[Evidence, ...]:
+    found = {line: node for answer in answers for line, node in answer.looked.items()}
+    return tuple(Evidence(line=n, text=ast.unparse(found[n])) for n in sorted(found))
+
+
+def _finding(status: Status, reason: Reason, line: int, text: str) -> Finding:
+    return Finding(status=status, reason=reason, evidence=(Evidence(line=line, text=text),))
+
+
+def _drifted(line: int, text: str) -> Finding:
+    return _finding(Status.UNDER_INVESTIGATION, Reason.DRIFTED, line, text)
+
+
+_ORDER = (Status.AFFECTED, Status.UNDER_INVESTIGATION, Status.FIXED, Status.NOT_AFFECTED)
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    """The finding that decides for a file with several such functions."""
+    return min(findings, key=lambda found: _ORDER.index(found.status), default=NO_SUCH_CODE)
+
+
+def _with_guard(finding: Finding, file: File, functions: Sequence[str], key: str | None) -> Finding:
+    """The same, with the values of the variable that the guard takes for set."""
+    answers = [a for value in DOUBTFUL for a in file.ask(functions, value, key=key).values()]
+    presence = all(answer.possible == NOT for answer in answers)
+    return Finding(
+        status=finding.status,
+        reason=finding.reason,
+        evidence=finding.evidence,
+        guard=Guard.PRESENCE if presence else Guard.TRUTHY,
+    )
+
+
+def is_stub(node: FunctionNode) -> bool:
+    """Whether a function holds no code: a docstring, `...`, `pass`, `raise NotImplementedError`.
+
+    Or only hands its key on to a function of the same name elsewhere: the code is in the copy
+    that this one takes it from.
+    """
+    said = [statement for statement in body_of(node) if not _says_nothing(statement)]
+    return not said or (len(said) == 1 and _delegates(said[0], node))
+
+
+def _delegates(statement: ast.stmt, node: FunctionNode) -> bool:
+    called = statement.value if isinstance(statement, ast.Return) else None
+    if not isinstance(called, ast.Call) or isinstance(node, ast.Lambda):
+        return False
+    name = called.func.attr if isinstance(called.func, ast.Attribute) else None
+    return name is not None and name.lstrip("_") == node.name.lstrip("_")
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        made = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+        return isinstance(made, ast.Name) and made.id == "NotImplementedError"
+    constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return constant or isinstance(statement, ast.Pass)

@@ -1,0 +1,84 @@
+"""The patterns of `match`: whether a subject matches, where that can be told."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from codemod.reach.scopes import bound_names
+from codemod.reach.state import GO, State
+from codemod.reach.values import Const, Opaque, Value
+
+if TYPE_CHECKING:
+    from codemod.reach.definitions import Definitions
+
+
+def match_case(
+    walk: Definitions, case: ast.match_case, subject: Value, state: State
+) -> list[tuple[State, bool]]:
+    """The paths on which the case is taken, and those on which it is not."""
+    sides: list[tuple[State, bool]] = []
+    for here, matched in _match(walk, case.pattern, subject, state):
+        if not matched or case.guard is None:
+            sides.append((here, matched))
+        else:
+            sides += walk.branch(case.guard, here)
+    return sides
+
+
+def _match(
+    walk: Definitions, pattern: ast.pattern, subject: Value, state: State
+) -> list[tuple[State, bool]]:
+    answer = _answer(walk, pattern, subject, state)
+    if answer is None:
+        for name in bound_names([pattern]):
+            _bind(walk, name, Opaque(inert=subject.inert()), state)
+        return [(state, True), (state.copy(), False)]
+    if answer and isinstance(pattern, ast.MatchAs) and pattern.name:
+        _bind(walk, pattern.name, subject, state)
+    return [(state, answer)]
+
+
+def _bind(walk: Definitions, name: str, value: Value, state: State) -> None:
+    walk.bind(ast.Name(id=name, ctx=ast.Store()), value, state)
+
+
+def _answer(walk: Definitions, pattern: ast.pattern, subject: Value, state: State) -> bool | None:
+    if isinstance(pattern, ast.MatchAs):
+        return True if pattern.pattern is None else _answer(walk, pattern.pattern, subject, state)
+    if isinstance(pattern, ast.MatchOr):
+        return _any([_answer(walk, one, subject, state) for one in pattern.patterns])
+    if isinstance(pattern, ast.MatchSingleton):
+        if pattern.value is None:
+            return subject.is_none()
+        return subject.value is pattern.value if isinstance(subject, Const) else None
+    if isinstance(pattern, ast.MatchValue):
+        return _equals(walk, pattern.value, subject, state)
+    return _is_a(pattern, subject)
+
+
+def _equals(walk: Definitions, node: ast.expr, subject: Value, state: State) -> bool | None:
+    values = [v for s, v in walk.evaluate(node, state.copy()) if s.flow == GO]
+    if len(values) == 1 and isinstance(values[0], Const) and isinstance(subject, Const):
+        return values[0].value == subject.value
+    return None
+
+
+def _is_a(pattern: ast.pattern, subject: Value) -> bool | None:
+    """`case str():` against a constant; any other pattern is not followed."""
+    plain = (
+        isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns
+    )
+    if plain and isinstance(subject, Const):
+        kind = _BUILTIN_CLASSES.get(ast.unparse(pattern.cls))  # type: ignore[attr-defined]
+        return isinstance(subject.value, kind) if kind else None
+    return None
+
+
+def _any(answers: list[bool | None]) -> bool | None:
+    if True in answers:
+        return True
+    return None if None in answers else False
+
+
+_BUILTIN_CLASSES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float}

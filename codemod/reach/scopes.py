@@ -1,0 +1,88 @@
+"""Which names a function binds, by Python's own rules for scopes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes and all below them, without the insides of functions and classes."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def body_of(node: FunctionNode) -> list[ast.stmt]:
+    """The statements of a function; a lambda is one `return`."""
+    if isinstance(node, ast.Lambda):
+        return [ast.copy_location(ast.Return(value=node.body), node.body)]
+    return node.body
+
+
+def parameters(node: FunctionNode) -> list[ast.arg]:
+    """The named parameters that can be given by position or by keyword, in order."""
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that these nodes bind in the scope that they stand in."""
+    return Bindings(nodes).names
+
+
+class Bindings:
+    """What one pass over a body tells: the names that it binds, and whether it yields.
+
+    Targets of comprehensions are left out: they live in a scope of their own.
+    """
+
+    __slots__ = ("names", "yields")
+
+    def __init__(self, nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> None:
+        names, elsewhere, targets = set(parameters), set[str](), set[int]()
+        self.yields = False
+        for node in own_nodes(nodes):
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                elsewhere.update(node.names)
+            elif isinstance(node, ast.comprehension):
+                targets.update(id(name) for name in ast.walk(node.target))
+            elif isinstance(node, (ast.Yield, ast.YieldFrom)):
+                self.yields = True
+            elif id(node) not in targets:
+                names.update(_binds(node))
+        self.names = names - elsewhere
+
+
+def bindings_of(node: FunctionNode) -> Bindings:
+    """The names that are local to a function, parameters included, and whether it yields."""
+    arguments = [*parameters(node), node.args.vararg, node.args.kwarg]
+    return Bindings(body_of(node), (a.arg for a in arguments if a is not None))
+
+
+def _binds(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+        yield node.name
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest
+
+
+def functions_in_order(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All `def`s of a file in the order in which they stand."""
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return sorted(found, key=lambda n: (n.lineno, n.col_offset))

@@ -1,0 +1,132 @@
+"""One path through the code: what its names stand for, how it goes on, what it has reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemod.reach.values import NONE, Const, Text
+
+if TYPE_CHECKING:
+    import ast
+
+    from codemod.reach.scopes import FunctionNode
+    from codemod.reach.values import Value
+
+GO, RETURN, RAISE, BREAK, CONTINUE, STOP = range(6)  # how a path goes on
+NOT, MAYBE, SURE = range(3)  # whether it has reached the metadata server
+
+VARIABLE = "TPU_SKIP_MDS_QUERY"
+
+
+class TooManyPaths(Exception):  # noqa: N818 - a limit, not an error: it ends in a finding
+    """The walk went past its budget; nothing can be said of the function."""
+
+
+class World:
+    """The assumptions of one walk.
+
+    `skip` is the value of TPU_SKIP_MDS_QUERY, None where it is not set. `key` says what the
+    environment holds under the name that the function is asked for: `absent`, `empty` or
+    `present`. `environment` gives other variables (None: not set); any not in it is unknown.
+    `names` gives values to names that the file imports, by their last part, and `results`
+    what a function of the file of that name returns, without walking it.
+    """
+
+    __slots__ = ("environment", "key", "names", "results", "skip")
+
+    def __init__(
+        self,
+        skip: str | None,
+        *,
+        key: str = "absent",
+        environment: dict[str, str | None] | None = None,
+        names: dict[str, object] | None = None,
+        results: dict[str, object] | None = None,
+    ) -> None:
+        self.skip = skip
+        self.key = key
+        self.environment = environment or {}
+        self.names = names or {}
+        self.results = results or {}
+
+    def changed(self, skip: str | None, key: str) -> World:
+        """The same world with another value of the variable, and of the key."""
+        return World(
+            skip, key=key, environment=self.environment, names=self.names, results=self.results
+        )
+
+    def key_value(self) -> Value | None:
+        """What the environment holds under the key, None where it is absent."""
+        kinds = {"absent": None, "empty": Const(""), "present": Text(Text.ENVIRONMENT)}
+        return kinds[self.key]
+
+
+class State:
+    """One path. Copied where paths part; never shared between two of them."""
+
+    __slots__ = (
+        "calls",
+        "certain",
+        "exception",
+        "flow",
+        "generating",
+        "handling",
+        "heap",
+        "reached",
+        "skip",
+        "trail",
+        "tries",
+        "value",
+    )
+
+    def __init__(self, skip: Value | None) -> None:
+        self.heap: dict[tuple[int, str], Value] = {}
+        self.skip = skip  # what os.environ holds for the variable now
+        self.flow = GO
+        self.value: Value = NONE  # what a RETURN returns
+        self.exception: type[BaseException] | None = None  # of a RAISE; None: not known
+        self.certain = True  # the exception is raised, not only possible
+        self.handling: tuple[tuple[type[BaseException] | None, bool], ...] = ()
+        self.reached = NOT
+        self.trail: tuple[ast.expr, ...] = ()  # the calls that led to the sink
+        self.calls: tuple[tuple[ast.expr, FunctionNode], ...] = ()  # those under way
+        self.generating = False  # a generator's body is being tried out
+        self.tries = 0  # blocks around it in which an exception would be noticed
+
+    def copy(self) -> State:
+        """A path that has come the same way."""
+        new = State.__new__(State)
+        for name in State.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.heap = dict(self.heap)
+        return new
+
+    def raises(self, exception: type[BaseException] | None, *, certain: bool = True) -> State:
+        """This path, ended by an exception."""
+        self.flow = RAISE
+        self.exception = exception
+        self.certain = certain
+        return self
+
+    def leaves(self, flow: int, value: Value = NONE) -> State:
+        """This path, leaving the block that it is in."""
+        self.flow = flow
+        self.value = value
+        return self
+
+    def may_reach(self, trail: tuple[ast.expr, ...]) -> None:
+        """Remember that something unknown ran, which may have asked."""
+        if self.reached == NOT:
+            self.reached = MAYBE
+            self.trail = trail
+
+    def change_everywhere(self, old: Value, new: Value) -> None:
+        """Let every name that stands for this very object stand for what became of it."""
+        for place, value in self.heap.items():
+            if value is old:
+                self.heap[place] = new
+
+
+def variable_in(world: World) -> Value | None:
+    """What `os.environ` holds for the variable when the function starts."""
+    return None if world.skip is None else Const(world.skip)

@@ -1,0 +1,290 @@
+"""What an expression may stand for while a function is walked.
+
+Plain slotted classes and not dataclasses: they are made on every start, and eleven dataclass
+decorators cost more than walking a whole file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemod.reach import externals
+
+if TYPE_CHECKING:
+    import ast
+
+ENDPOINT_MARKS = (
+    "metadata.google",
+    "169.254.169.254",
+    "computemetadata",
+    "metadata-flavor",
+    "gce_metadata",
+)
+
+
+class Value:
+    """Something that an expression may evaluate to; what is known of it is in its class."""
+
+    __slots__ = ()
+
+    def truth(self) -> bool | None:
+        """Its truth value, or None where that is not known."""
+        return True
+
+    def is_none(self) -> bool | None:
+        """Whether it is `None`, or None where that is not known."""
+        return False
+
+    def inert(self) -> bool:
+        """Whether using it (calling a method, passing it on) cannot run code that asks."""
+        return False
+
+    def parts(self) -> tuple[Value, ...]:
+        """The values inside it."""
+        return ()
+
+
+class Const(Value):
+    """A value known exactly: None, a bool, a number, a string, bytes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def truth(self) -> bool:
+        return bool(self.value)
+
+    def is_none(self) -> bool:
+        return self.value is None
+
+    def inert(self) -> bool:
+        return True
+
+
+class Text(Value):
+    """A string that is not known: the key, a value of the environment, or made of them."""
+
+    __slots__ = ("origin",)
+    KEY, ENVIRONMENT, DERIVED = "key", "environment", "derived"
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+
+    def inert(self) -> bool:
+        return True
+
+
+class Opaque(Value):
+    """A value that nothing, or only truth and presence, is known of."""
+
+    __slots__ = ("_inert", "_none", "_truth", "endpoint")
+
+    def __init__(
+        self,
+        *,
+        inert: bool = False,
+        none: bool | None = None,
+        truth: bool | None = None,
+        endpoint: bool = False,
+    ) -> None:
+        self._inert = inert
+        self._none = none
+        self._truth = truth
+        self.endpoint = endpoint
+
+    def truth(self) -> bool | None:
+        return self._truth
+
+    def is_none(self) -> bool | None:
+        return self._none
+
+    def inert(self) -> bool:
+        return self._inert
+
+    def where(self, *, none: bool | None = None, truth: bool | None = None) -> Opaque:
+        """The same value with more known of it, on one side of a branch."""
+        return Opaque(
+            inert=self._inert,
+            none=self._none if none is None else none,
+            truth=self._truth if truth is None else truth,
+            endpoint=self.endpoint,
+        )
+
+
+class External(Value):
+    """Something that the file takes from elsewhere, by its dotted path (`os.environ.get`)."""
+
+    __slots__ = ("known", "path")
+
+    def __init__(self, path: str, *, known: bool = False) -> None:
+        self.path = path
+        self.known = known  # of the standard library: neither None nor false
+
+    def truth(self) -> bool | None:
+        return True if self.known else None
+
+    def is_none(self) -> bool | None:
+        return False if self.known else None
+
+
+class Function(Value):
+    """A function or lambda of the file, with the scopes around it and what it is bound to."""
+
+    __slots__ = ("bound", "closure", "defaults", "kind", "node")
+    PLAIN, STATIC, CLASS, PROPERTY = "plain", "static", "class", "property"
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        closure: tuple[int, ...],
+        defaults: dict[str, Value],
+        kind: str = PLAIN,
+        bound: Value | None = None,
+    ) -> None:
+        self.node = node
+        self.closure = closure
+        self.defaults = defaults
+        self.kind = kind
+        self.bound = bound
+
+    def seen_as(self, kind: str) -> Function:
+        """The same function under `staticmethod`, `classmethod` or `property`."""
+        return Function(self.node, self.closure, self.defaults, kind, self.bound)
+
+    def binding(self, bound: Value) -> Function:
+        """The same function, bound to an object or a class; a static one stays as it is."""
+        if self.kind == Function.STATIC:
+            return self
+        return Function(self.node, self.closure, self.defaults, self.kind, bound)
+
+
+class Class(Value):
+    """A class of the file: its scope and its bases."""
+
+    __slots__ = ("bases", "name", "scope")
+
+    def __init__(self, name: str, scope: int, bases: tuple[Value, ...]) -> None:
+        self.name = name
+        self.scope = scope
+        self.bases = bases
+
+
+class Instance(Value):
+    """An object of a class of the file."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+
+    def truth(self) -> bool | None:
+        return None
+
+
+class Super(Value):
+    """What `super()` gives inside a method of `cls`, bound to `bound`."""
+
+    __slots__ = ("bound", "cls")
+
+    def __init__(self, cls: Class, bound: Value) -> None:
+        self.cls = cls
+        self.bound = bound
+
+
+class Suppressor(Value):
+    """What `contextlib.suppress(…)` gives: the exceptions that it swallows."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: tuple[Value, ...]) -> None:
+        self.kinds = kinds
+
+
+class Sequence(Value):
+    """A tuple, list or set whose items are known."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Value, ...]) -> None:
+        self.items = items
+
+    def truth(self) -> bool:
+        return bool(self.items)
+
+    def inert(self) -> bool:
+        return all(item.inert() for item in self.items)
+
+    def parts(self) -> tuple[Value, ...]:
+        return self.items
+
+
+class Mapping(Value):
+    """A dict with constant keys."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: dict[object, Value]) -> None:
+        self.entries = entries
+
+    def truth(self) -> bool:
+        return bool(self.entries)
+
+    def inert(self) -> bool:
+        return all(value.inert() for value in self.entries.values())
+
+    def parts(self) -> tuple[Value, ...]:
+        return (*map(Const, self.entries), *self.entries.values())
+
+
+class EnvironmentCopy(Value):
+    """A copy of `os.environ`; `skip` is what it holds for the variable, None where it is absent."""
+
+    __slots__ = ("skip",)
+
+    def __init__(self, skip: Value | None) -> None:
+        self.skip = skip
+
+    def inert(self) -> bool:
+        return True
+
+
+class Method(Value):
+    """A method of a built-in value: `"…".lower`, `os.environ.get` of a copy."""
+
+    __slots__ = ("name", "receiver")
+
+    def __init__(self, receiver: Value, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def inert(self) -> bool:
+        return self.receiver.inert()
+
+
+NONE = Const(None)
+
+
+def inert() -> Opaque:
+    """A value that is not known but cannot run code that asks.
+
+    Always a new one: what a branch shows of one value must not be taken for another's.
+    """
+    return Opaque(inert=True)
+
+
+def names_endpoint(value: Value) -> bool:
+    """Whether the value holds the metadata server's address, path or header."""
+    if isinstance(value, Const):
+        text = value.value
+        return isinstance(text, str) and any(mark in text.lower() for mark in ENDPOINT_MARKS)
+    if isinstance(value, Opaque):
+        return value.endpoint
+    return any(names_endpoint(part) for part in value.parts())
+
+
+def holds_code(value: Value) -> bool:
+    """Whether the value is, or holds, something that asks when somebody calls it."""
+    if isinstance(value, External):
+        return externals.may_ask(value.path)
+    return isinstance(value, (Function, Instance)) or any(holds_code(p) for p in value.parts())
