@@ -1,0 +1,179 @@
+"""The small libcst edits that patches are made of: find a statement again, put a guard in.
+
+What to edit is found with `ast`, by meaning. libcst's tree has the same statements in the same
+order, so a statement is handed over by its place among all of its kind. Only the blocks around
+it are made anew, which keeps a rewrite at a few milliseconds. libcst is imported inside the
+functions: deciding must not pay for rewriting.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from codemod.reach import VARIABLE, FunctionNode, functions_in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import libcst as cst
+
+    Path = tuple[tuple[cst.CSTNode, str, int | None], ...]  # parent, its field, index in it
+
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # in the order of the source
+
+
+def tree_of(module: cst.Module) -> ast.Module:
+    """The syntax tree of a libcst module, as Python itself reads it."""
+    return ast.parse(module.bytes)
+
+
+def place(tree: ast.Module, node: ast.AST) -> int:
+    """The place of a statement among all of its kind, in the order of the source."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return functions_in_order(tree).index(node)
+    return _in_order(tree, type(node)).index(node)
+
+
+def _in_order(tree: ast.Module, kind: type[ast.AST]) -> list[Any]:
+    alike: list[Any] = [found for found in ast.walk(tree) if isinstance(found, kind)]
+    return sorted(alike, key=lambda found: (found.lineno, found.col_offset))
+
+
+def counterpart(before: ast.Module, node: FunctionNode, after: ast.Module) -> FunctionNode:
+    """The same function after an edit that added and removed none of its kind."""
+    if isinstance(node, ast.Lambda):
+        return _in_order(after, ast.Lambda)[place(before, node)]
+    return functions_in_order(after)[place(before, node)]
+
+
+def change(
+    module: cst.Module,
+    kind: type[cst.CSTNode],
+    position: int,
+    edit: Callable[[Any], cst.CSTNode],
+) -> cst.Module:
+    """The module with one statement edited: the one at that place among those of its kind."""
+    matching = (step for step in _statements(module, ()) if isinstance(step[0], kind))
+    for count, (node, path) in enumerate(matching):
+        if count == position:
+            return _rebuilt(edit(node), path)
+    message = f"libcst sees no {kind.__name__} number {position + 1} in this file"
+    raise LookupError(message)
+
+
+def _statements(node: cst.CSTNode, path: Path) -> Iterator[tuple[cst.CSTNode, Path]]:
+    """All statements and blocks with the way to each, a node before what is in it."""
+    yield node, path
+    for field in _BLOCKS:
+        held = getattr(node, field, None)
+        if isinstance(held, (list, tuple)):
+            for index, child in enumerate(held):
+                yield from _statements(child, (*path, (node, field, index)))
+        elif held is not None and not _is_expression(held):
+            yield from _statements(held, (*path, (node, field, None)))
+
+
+def _is_expression(node: object) -> bool:
+    import libcst as cst
+
+    return isinstance(node, cst.BaseExpression)
+
+
+def _rebuilt(node: cst.CSTNode, path: Path) -> Any:
+    """The blocks around a node, from the inside out, with the node in its place."""
+    for parent, field, index in reversed(path):
+        held: object = node
+        if index is not None:
+            items = list(getattr(parent, field))
+            items[index] = node
+            held = items
+        node = parent.with_changes(**{field: held})
+    return node
+
+
+def quote_of(tree: ast.Module, source: bytes) -> str:
+    """The file's own quote: a double one, unless it has strings and none has that."""
+    lines = source.splitlines()
+    quotes = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = lines[node.lineno - 1][node.col_offset :].lstrip(b"rRbBuUfF")
+            if not text.startswith((b'"""', b"'''")):
+                quotes.add(text[:1])
+    return "'" if b"'" in quotes and b'"' not in quotes else '"'
+
+
+def environment_spelling(tree: ast.Module, function: ast.AST) -> str | None:
+    """How the function looks up the environment: `os.environ.get`, `_os.getenv`, …
+
+    The spelling that the function itself uses, else one that the file's imports allow, else
+    None. Whoever uses it has the result proved: a name may have been bound to something else.
+    """
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".get", "getenv")):
+            spelling = ast.unparse(node.func)
+            if spelling.endswith(("environ.get", "getenv")):
+                return spelling
+        elif isinstance(node, (ast.Attribute, ast.Name)) and _name(node) == "environ":
+            return f"{ast.unparse(node)}.get"
+    return _imported_spelling(tree)
+
+
+def _imported_spelling(tree: ast.Module) -> str | None:
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "os":
+                    return f"{alias.asname or 'os'}.environ.get"
+        elif isinstance(node, ast.ImportFrom) and node.module == "os" and not node.level:
+            for alias in node.names:
+                if alias.name in ("environ", "getenv"):
+                    return (alias.asname or alias.name) + (
+                        ".get" if alias.name == "environ" else ""
+                    )
+    return None
+
+
+def _name(node: ast.Attribute | ast.Name) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id
+
+
+def guard(spelling: str, quote: str, *, is_set: bool) -> str:
+    """The source of the test whether the variable is set, or is not."""
+    return f"{spelling}({quote}{VARIABLE}{quote}) is {'not ' if is_set else ''}None"
+
+
+def newline_of(function: cst.FunctionDef) -> Any:
+    """The newline at the end of the function's own `def` line, to be used for new lines."""
+    return getattr(function.body, "header").newline  # noqa: B009 - of a block; a suite has none
+
+
+def lines_first(function: cst.FunctionDef, lines: list[str]) -> cst.FunctionDef:
+    """The function with these statements after its docstring.
+
+    Each of `lines` is the source of a statement that may span several lines, indented by four
+    blanks inside; it takes the function's own indentation and newline.
+    """
+    import libcst as cst
+
+    block = function.body
+    if not isinstance(block, cst.IndentedBlock):
+        message = "the function has no block of its own"
+        raise LookupError(message)
+    added = [_in_style(cst.parse_statement(line), block) for line in lines]
+    after = 1 if function.get_docstring() is not None else 0
+    body = [*block.body[:after], *added, *block.body[after:]]
+    return function.with_changes(body=block.with_changes(body=body))
+
+
+def _in_style(statement: Any, block: cst.IndentedBlock) -> Any:
+    """A parsed statement with the newlines and the indentation of a block of the file."""
+    import libcst as cst
+
+    end = cst.TrailingWhitespace(newline=block.header.newline)
+    if isinstance(statement, cst.SimpleStatementLine):
+        return statement.with_changes(trailing_whitespace=end)
+    inner = [_in_style(held, block) for held in statement.body.body]
+    body = statement.body.with_changes(body=inner, header=end, indent=block.indent)
+    return statement.with_changes(body=body)

@@ -1,0 +1,126 @@
+"""Decide and edit one file for several patches: bytes in, bytes and outcomes out."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codemod.errors import Refused
+from codemod.model import Evidence, Finding, Outcome, Reason, Status
+from codemod.textfile import not_python
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemod.model import Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one patch found in a file, and what became of it; `why` is for people."""
+
+    patch: Patch
+    finding: Finding
+    outcome: Outcome
+    why: str = ""
+    line: int | None = None  # of `why`, 1-based
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What applying patches to one file would do: its bytes before and after, patch by patch.
+
+    `after` equals `before` where there is nothing to do and where any patch is refused: a file
+    is changed as a whole or not at all.
+    """
+
+    before: bytes
+    after: bytes
+    steps: tuple[Step, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+def plan(source: bytes, patches: Sequence[Patch]) -> Plan:
+    """What applying `patches`, in this order, does to a file of these bytes. Never raises."""
+    steps: list[Step] = []
+    after = source
+    for patch in patches:
+        step, after = _take(patch, after)
+        steps.append(step)
+    if any(step.outcome is Outcome.REFUSED for step in steps):
+        return Plan(before=source, after=source, steps=_all_or_nothing(steps))
+    return Plan(before=source, after=after, steps=tuple(steps))
+
+
+def find(source: bytes, patch: Patch) -> Finding:
+    """The status of a file of these bytes for one patch."""
+    tree = parse(source)
+    return tree if isinstance(tree, Finding) else _probe(patch, tree)
+
+
+def parse(source: bytes) -> ast.Module | Finding:
+    """The syntax tree of a file, or the finding that says why there is none."""
+    if (unfit := not_python(source)) is not None:
+        return _unreadable(unfit.reason, unfit.why, unfit.line)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # old escapes in somebody's file are not ours to report
+            return ast.parse(source)
+    except SyntaxError as error:
+        return _unreadable(Reason.UNPARSABLE, error.msg, error.lineno)
+    except ValueError as error:  # a NUL byte
+        return _unreadable(Reason.UNPARSABLE, str(error), None)
+    except (RecursionError, MemoryError):
+        return _unreadable(Reason.UNPARSABLE, "nested too deeply to be parsed", None)
+
+
+def _unreadable(reason: Reason, why: str, line: int | None) -> Finding:
+    evidence = (Evidence(line=line or 1, text=why),)
+    return Finding(status=Status.UNDER_INVESTIGATION, reason=reason, evidence=evidence)
+
+
+def _probe(patch: Patch, tree: ast.Module) -> Finding:
+    try:
+        return patch.probe(tree)
+    except RecursionError:
+        return _unreadable(Reason.DRIFTED, "nested too deeply to be followed", None)
+
+
+def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
+    """One patch: the step, and the bytes after it."""
+    tree = parse(source)
+    finding = tree if isinstance(tree, Finding) else _probe(patch, tree)
+    if finding.status is Status.FIXED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY), source
+    if finding.status is Status.NOT_AFFECTED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.NONE), source
+    if finding.status is Status.UNDER_INVESTIGATION or isinstance(tree, Finding):
+        return _refused(patch, finding, finding.evidence[0].text, finding.evidence[0].line), source
+    try:
+        from codemod.rewrite import rewrite
+
+        edited = rewrite(patch, source, tree)
+    except Refused as error:
+        return _refused(patch, finding, error.why, error.line), source
+    return Step(patch=patch, finding=finding, outcome=Outcome.APPLIED), edited
+
+
+def _refused(patch: Patch, finding: Finding, why: str, line: int | None) -> Step:
+    return Step(patch=patch, finding=finding, outcome=Outcome.REFUSED, why=why, line=line)
+
+
+def _all_or_nothing(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """A file with a refused patch is left alone: what the others would do is refused too."""
+    cause = next(step.patch.id for step in steps if step.outcome is Outcome.REFUSED)
+    return tuple(
+        step
+        if step.outcome is not Outcome.APPLIED
+        else _refused(step.patch, step.finding, f"left alone because {cause} is refused", None)
+        for step in steps
+    )

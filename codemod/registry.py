@@ -1,0 +1,106 @@
+"""Find, load and check the patch files: every `.py` of a folder is one patch, named after it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from codemod.errors import CodemodError, UsageError
+from codemod.model import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
+
+
+def builtin_folder() -> str:
+    """The folder of the patches that come with the tool: in the package, else in the checkout."""
+    inside = os.path.join(HERE, "patches")  # noqa: PTH118
+    beside = os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH118, PTH120
+    return inside if os.path.isdir(inside) else beside  # noqa: PTH112
+
+
+def load(folders: Sequence[str] = ()) -> list[Patch]:
+    """The patches of the tool and of these folders, each after those that it requires.
+
+    Raises `CodemodError` for a file that does not load, a patch whose id is not its file's
+    name, a name that two files share, and a patch that requires one that is not there.
+    """
+    found: dict[str, tuple[Patch, str]] = {}
+    for folder in (builtin_folder(), *folders):
+        for path in _files(folder):
+            patch = _load_file(path)
+            if patch.id in found:
+                raise CodemodError(
+                    f"{path}: there already is a patch of that name in {found[patch.id][1]}"
+                )
+            found[patch.id] = patch, path
+    return _in_order([patch for patch, _ in found.values()])
+
+
+def choose(patches: Sequence[Patch], ids: Sequence[str]) -> list[Patch]:
+    """The patches of these ids, in the order in which they apply; all where none is given."""
+    known = [patch.id for patch in patches]
+    for wanted in ids:
+        if wanted not in known:
+            raise UsageError(f"no patch is called {wanted!r}; there are {', '.join(known)}")
+    return [patch for patch in patches if not ids or patch.id in ids]
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise UsageError(f"{folder}: not a folder of patches: {error.strerror}") from None
+    return [
+        os.path.join(folder, name)  # noqa: PTH118
+        for name in names
+        if name.endswith(".py") and not name.startswith(("_", "."))
+    ]
+
+
+def _load_file(path: str) -> Patch:
+    name = os.path.basename(path).removesuffix(".py")  # noqa: PTH119
+    patch = getattr(_module(path, f"codemod.patches.{name}"), "PATCH", None)
+    if not isinstance(patch, Patch):
+        raise CodemodError(f"{path}: defines no PATCH")
+    if patch.id != name:
+        raise CodemodError(f"{path}: PATCH.id is {patch.id!r}, the file says {name!r}")
+    return patch
+
+
+def _module(path: str, name: str) -> object:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise CodemodError(f"{path}: not a Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses of a patch look their module up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise CodemodError(f"{path}: does not load: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _in_order(patches: Sequence[Patch]) -> list[Patch]:
+    """Each patch after those that it requires; else as found."""
+    by_id = {patch.id: patch for patch in patches}
+    ordered: dict[str, Patch] = {}
+
+    def add(patch: Patch, chain: tuple[str, ...]) -> None:
+        if patch.id in chain:
+            raise CodemodError(f"patches require each other: {' > '.join((*chain, patch.id))}")
+        for wanted in patch.requires:
+            if wanted not in by_id:
+                raise CodemodError(f"{patch.id} requires {wanted}, which is not there")
+            add(by_id[wanted], (*chain, patch.id))
+        ordered.setdefault(patch.id, patch)
+
+    for patch in patches:
+        add(patch, ())
+    return list(ordered.values())

@@ -1,0 +1,389 @@
+"""Do not ask the metadata server for a value while TPU_SKIP_MDS_QUERY is set.
+
+`get_tpu_env_value()` looks a value up in the environment and, where it is not there, asks
+Google's metadata server, whatever TPU_SKIP_MDS_QUERY says. Off Google Cloud nobody answers, and
+`jax.distributed.initialize()` hangs and dies. With this patch a value of the environment still
+wins; without one the answer is None while the variable is set, and callers fall back to a
+single slice.
+
+https://github.com/jax-ml/jax/issues/40854
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from codemod import edits
+from codemod.errors import Refused
+from codemod.model import Example, Finding, Patch, Reason, Status
+from codemod.reach import (
+    NOT,
+    VARIABLE,
+    Answer,
+    File,
+    FunctionNode,
+    Text,
+    bindings_of,
+    bound_names,
+    judge,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+NAMES = ("get_tpu_env_value", "_get_tpu_env_value")
+KEYS = ("absent", "empty", "present")  # what the environment may hold under the key
+
+
+def probe(tree: ast.Module) -> Finding:
+    """The status of a file: may one of its `get_tpu_env_value` ask while the variable is set?"""
+    judgement = judge(tree, NAMES)
+    if judgement.finding.status is Status.FIXED and any(map(_is_ours, judgement.functions)):
+        return judgement.finding.because(Reason.PATCHED)
+    return judgement.finding
+
+
+def rewrite(module: cst.Module) -> cst.Module:
+    """The module with every affected function guarded; raises `Refused` where none can be."""
+    tree = edits.tree_of(module)
+    while affected := judge(tree, NAMES).affected:
+        module = _guarded(Target(module, tree, affected[0]))
+        tree = edits.tree_of(module)
+    return module
+
+
+class Target:
+    """One affected function: where it is, how it asks, how its file is written."""
+
+    def __init__(self, module: cst.Module, tree: ast.Module, node: FunctionNode) -> None:
+        self.module = module
+        self.tree = tree
+        self.node = node
+        self.file = File(tree)
+        self.answer = self.file.ask(NAMES, "true")[node]
+        self.call = self.answer.trail[1]  # in the function itself, on the way to the server
+        self.spelling = edits.environment_spelling(tree, node) or "os.environ.get"
+        self.quote = edits.quote_of(tree, module.bytes)
+
+    def test(self, *, is_set: bool) -> str:
+        """The source of the test whether the variable is set, or is not."""
+        return edits.guard(self.spelling, self.quote, is_set=is_set)
+
+    def look_up(self) -> str:
+        """The source of the look-up of the key."""
+        if self.answer.key is None:
+            raise LookupError("its parameters are not just the key")
+        return f"{self.spelling}({self.answer.key})"
+
+
+def _guarded(target: Target) -> cst.Module:
+    """The first of the edits, smallest first, that is proved to guard the function."""
+    why = "no guard could be proved to hold in it"
+    for edit in (_in_condition, _in_conditional, _early_return, _early_default, _one_line):
+        try:
+            edited = edit(target)
+        except LookupError as error:
+            why = str(error)
+            continue
+        if edited is not None and _holds(target, edits.tree_of(edited)):
+            return edited
+    name = getattr(target.node, "name", "the lambda")
+    raise Refused(f"{name} cannot be guarded: {why}", target.node.lineno)
+
+
+# The edits. Each gives None where the function does not have its shape.
+
+
+def _in_condition(target: Target) -> cst.Module | None:
+    """`if value is None:` around the request also asks for the variable not to be set."""
+    import libcst as cst
+
+    around = [
+        node
+        for node in ast.walk(target.node)
+        if isinstance(node, ast.If) and _is_in(target.call, node.body) and not node.orelse
+    ]
+    if not around or not _can_take_and(around[-1].test):
+        return None
+    test = cst.parse_expression(target.test(is_set=False))
+
+    def edit(node: cst.If) -> cst.If:
+        return node.with_changes(
+            test=cst.BooleanOperation(left=node.test, operator=cst.And(), right=test)
+        )
+
+    return edits.change(target.module, cst.If, edits.place(target.tree, around[-1]), edit)
+
+
+def _in_conditional(target: Target) -> cst.Module | None:
+    """`return value if value is not None else …` returns the value while the variable is set."""
+    import libcst as cst
+
+    for node in ast.walk(target.node):
+        if not isinstance(node, (ast.Return, ast.Assign)) or not isinstance(node.value, ast.IfExp):
+            continue
+        asks_if_true = _is_in(target.call, [node.value.body])
+        if not asks_if_true and not _is_in(target.call, [node.value.orelse]):
+            continue
+        if not isinstance(node.value.test, (ast.Compare, ast.Name, ast.UnaryOp)):
+            continue
+        operator = cst.And() if asks_if_true else cst.Or()
+        test = cst.parse_expression(target.test(is_set=not asks_if_true))
+
+        def edit(found: Any, operator: Any = operator, test: Any = test) -> Any:
+            condition = cst.BooleanOperation(left=found.value.test, operator=operator, right=test)
+            return found.with_changes(value=found.value.with_changes(test=condition))
+
+        kind = cst.Return if isinstance(node, ast.Return) else cst.Assign
+        return edits.change(target.module, kind, edits.place(target.tree, node), edit)
+    return None
+
+
+def _early_return(target: Target) -> cst.Module | None:
+    """While the variable is set, what the environment holds is returned at once."""
+    return _first_lines(target, target.test(is_set=True))
+
+
+def _early_default(target: Target) -> cst.Module | None:
+    """The same only where the environment holds nothing: what it holds is changed later on."""
+    return _first_lines(target, f"{target.test(is_set=True)} and not {target.look_up()}")
+
+
+def _first_lines(target: Target, condition: str) -> cst.Module | None:
+    import libcst as cst
+
+    if isinstance(target.node, ast.Lambda) or _is_one_line(target.node):
+        return None
+    lines = [f"if {condition}:\n    return {target.look_up()}\n"]
+    if _needs_import(target):
+        lines.insert(0, "import os\n")
+    position = edits.place(target.tree, target.node)
+    return edits.change(
+        target.module, cst.FunctionDef, position, lambda node: edits.lines_first(node, lines)
+    )
+
+
+def _one_line(target: Target) -> cst.Module | None:
+    """`def f(key): return …` and a lambda get a conditional expression."""
+    import libcst as cst
+
+    if _needs_import(target):
+        return None
+    test = cst.parse_expression(target.test(is_set=True))
+    value = cst.parse_expression(target.look_up())
+
+    def conditional(otherwise: Any) -> cst.IfExp:
+        if isinstance(otherwise, (cst.Tuple, cst.Yield)) and not otherwise.lpar:
+            raise LookupError("its one line returns more than one value")
+        return cst.IfExp(test=test, body=value, orelse=otherwise)
+
+    if isinstance(target.node, ast.Lambda):
+        assigned = [
+            node
+            for node in ast.walk(target.tree)
+            if isinstance(node, ast.Assign) and node.value is target.node
+        ]
+        return (
+            edits.change(
+                target.module,
+                cst.Assign,
+                edits.place(target.tree, assigned[0]),
+                lambda node: node.with_changes(
+                    value=node.value.with_changes(body=conditional(node.value.body))
+                ),
+            )
+            if assigned
+            else None
+        )
+    returned = target.node.body[-1]
+    if not _is_one_line(target.node) or not isinstance(returned, ast.Return):
+        return None
+    return edits.change(
+        target.module,
+        cst.Return,
+        edits.place(target.tree, returned),
+        lambda node: node.with_changes(value=conditional(node.value)),
+    )
+
+
+def _is_in(node: ast.AST, body: list[Any]) -> bool:
+    return any(found is node for statement in body for found in ast.walk(statement))
+
+
+def _can_take_and(test: ast.expr) -> bool:
+    """Whether `and …` can be put behind it as it stands."""
+    if isinstance(test, ast.BoolOp):
+        return isinstance(test.op, ast.And)
+    return isinstance(test, (ast.Compare, ast.UnaryOp, ast.Name, ast.Call))
+
+
+def _is_one_line(node: FunctionNode) -> bool:
+    return not isinstance(node, ast.Lambda) and node.body[0].lineno == node.lineno
+
+
+def _needs_import(target: Target) -> bool:
+    """Whether `os` has to be imported first: it is not at all, or only later in the function."""
+    root = target.spelling.partition(".")[0]
+    return root not in bound_names(target.tree.body) or root in bindings_of(target.node).names
+
+
+# The proof.
+
+
+def _holds(target: Target, tree: ast.Module) -> bool:
+    """Whether the edit does what it should, decided by walking the edited function.
+
+    Set: no request, whatever the environment holds under the key; with nothing there, nothing
+    is returned. Unset: as before. A value that the environment holds comes back as before.
+    """
+    node = edits.counterpart(target.tree, target.node, tree)
+    after, before = File(tree), target.file
+    for key in KEYS:
+        unset = before.ask(NAMES, None, key=key)[target.node]
+        if after.ask(NAMES, None, key=key)[node].reach != unset.reach:
+            return False
+        for skip in ("true", ""):
+            if not _is_right(after.ask(NAMES, skip, key=key)[node], key, unset):
+                return False
+    return True
+
+
+def _is_right(answer: Answer, key: str, unset: Answer) -> bool:
+    if answer.possible != NOT or answer.raises:
+        return False
+    if key == "present":
+        return _origins(answer) == (_origins(unset) or {Text.ENVIRONMENT})
+    return all(value.truth() is False for value in answer.returns)
+
+
+def _origins(answer: Answer) -> set[str]:
+    return {v.origin if isinstance(v, Text) else type(v).__name__ for v in answer.returns}
+
+
+def _is_ours(node: FunctionNode) -> bool:
+    """Whether the guard of a fixed function is one of the edits above."""
+    tests = [n for n in ast.walk(node) if isinstance(n, (ast.If, ast.IfExp))]
+    return any(_is_our_test(found) for found in tests)
+
+
+def _is_our_test(node: ast.If | ast.IfExp) -> bool:
+    test = node.test
+    if isinstance(test, ast.BoolOp) and _guards(test.values[-1]):
+        return True
+    body = node.body[0] if isinstance(node, ast.If) else node
+    value = body.value if isinstance(body, ast.Return) else getattr(body, "body", None)
+    first = test.values[0] if isinstance(test, ast.BoolOp) else test
+    return _guards(first) and isinstance(value, ast.Call) and len(value.args) == 1
+
+
+def _guards(test: ast.expr) -> bool:
+    """`os.environ.get("TPU_SKIP_MDS_QUERY") is None`, or `is not None`."""
+    called = test.left if isinstance(test, ast.Compare) else None
+    if not isinstance(called, ast.Call) or len(called.args) != 1:
+        return False
+    argument = called.args[0]
+    return isinstance(argument, ast.Constant) and argument.value == VARIABLE
+
+
+EXAMPLES = (
+    Example(
+        name="the shape of 0.6.1 and later",
+        before="""import os
+
+def get_metadata(key):
+  import requests
+  return requests.get(f'http://metadata.google.internal/{key}').text, 200
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key, None)
+  if value is None:
+    value = get_metadata(key)[0]
+  return value
+""",
+        after="""import os
+
+def get_metadata(key):
+  import requests
+  return requests.get(f'http://metadata.google.internal/{key}').text, 200
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key, None)
+  if value is None and os.environ.get('TPU_SKIP_MDS_QUERY') is None:
+    value = get_metadata(key)[0]
+  return value
+""",
+    ),
+    Example(
+        name="the one-line return of 0.4.21 to 0.6.0",
+        before="""import os
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key)
+  return value if value is not None else get_metadata(key)
+""",
+        after="""import os
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key)
+  return value if value is not None or os.environ.get("TPU_SKIP_MDS_QUERY") is not None else get_metadata(key)
+""",
+    ),
+    Example(
+        name="any other body",
+        before='''from os import getenv
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+    """A value of the TPU environment."""
+    return getenv(key) or get_metadata(key)
+''',
+        after='''from os import getenv
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+    """A value of the TPU environment."""
+    if getenv("TPU_SKIP_MDS_QUERY") is not None:
+        return getenv(key)
+    return getenv(key) or get_metadata(key)
+''',
+    ),
+    Example(
+        name="already guarded in other words",
+        status=Status.FIXED,
+        before="""import os
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+  if key in os.environ:
+    return os.environ[key]
+  if os.getenv("TPU_SKIP_MDS_QUERY"):
+    return None
+  return get_metadata(key)
+""",
+        after=None,
+    ),
+    Example(
+        name="not ours: it never asks",
+        status=Status.NOT_AFFECTED,
+        before="""def get_tpu_env_value(key):
+  raise NotImplementedError
+""",
+        after=None,
+    ),
+)
+
+PATCH = Patch(
+    id="skip_mds_env_value",
+    title="get_tpu_env_value() asks no metadata server while TPU_SKIP_MDS_QUERY is set",
+    bug="https://github.com/jax-ml/jax/issues/40854",
+    origin="jax-codemod",
+    forwarded="https://github.com/jax-ml/jax/issues/40854",
+    fixed_upstream_in=None,
+    releases=">=0.4.21",
+    probe=probe,
+    rewrite=rewrite,
+    examples=EXAMPLES,
+)
