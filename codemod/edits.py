@@ -43,7 +43,8 @@ def _in_order(tree: ast.Module, kind: type[ast.AST]) -> list[Any]:
 def counterpart(before: ast.Module, node: FunctionNode, after: ast.Module) -> FunctionNode:
     """The same function after an edit that added and removed none of its kind."""
     if isinstance(node, ast.Lambda):
-        return _in_order(after, ast.Lambda)[place(before, node)]
+        found: ast.Lambda = _in_order(after, ast.Lambda)[place(before, node)]
+        return found
     return functions_in_order(after)[place(before, node)]
 
 
@@ -57,7 +58,8 @@ def change(
     matching = (step for step in _statements(module, ()) if isinstance(step[0], kind))
     for count, (node, path) in enumerate(matching):
         if count == position:
-            return _rebuilt(edit(node), path)
+            rebuilt: cst.Module = _rebuilt(edit(node), path)
+            return rebuilt
     message = f"libcst sees no {kind.__name__} number {position + 1} in this file"
     raise LookupError(message)
 
@@ -104,35 +106,35 @@ def quote_of(tree: ast.Module, source: bytes) -> str:
     return "'" if b"'" in quotes and b'"' not in quotes else '"'
 
 
-def environment_spelling(tree: ast.Module, function: ast.AST) -> str | None:
-    """How the function looks up the environment: `os.environ.get`, `_os.getenv`, …
+def environment_spellings(tree: ast.Module, function: ast.AST) -> list[str]:
+    """The ways to look up the environment that a function has: `os.environ.get`, `_os.getenv`, …
 
-    The spelling that the function itself uses, else one that the file's imports allow, else
-    None. Whoever uses it has the result proved: a name may have been bound to something else.
+    Those that the function itself uses come first, then those that the file's imports allow.
+    Whoever uses one has the result proved: a name may have been bound to something else.
     """
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".get", "getenv")):
-            spelling = ast.unparse(node.func)
-            if spelling.endswith(("environ.get", "getenv")):
-                return spelling
-        elif isinstance(node, (ast.Attribute, ast.Name)) and _name(node) == "environ":
-            return f"{ast.unparse(node)}.get"
-    return _imported_spelling(tree)
+    used = [_used_spelling(node) for node in ast.walk(function)]
+    imported = [spelling for node in tree.body for spelling in _imported_spellings(node)]
+    found = [spelling for spelling in used if spelling is not None]
+    return list(dict.fromkeys([*found, *imported, "os.environ.get"]))
 
 
-def _imported_spelling(tree: ast.Module) -> str | None:
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "os":
-                    return f"{alias.asname or 'os'}.environ.get"
-        elif isinstance(node, ast.ImportFrom) and node.module == "os" and not node.level:
-            for alias in node.names:
-                if alias.name in ("environ", "getenv"):
-                    return (alias.asname or alias.name) + (
-                        ".get" if alias.name == "environ" else ""
-                    )
+def _used_spelling(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getenv"):
+        return ast.unparse(node.func)
+    if isinstance(node, (ast.Attribute, ast.Name)) and _name(node) == "environ":
+        return f"{ast.unparse(node)}.get"
     return None
+
+
+def _imported_spellings(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name == "os":
+                yield f"{alias.asname or 'os'}.environ.get"
+    elif isinstance(node, ast.ImportFrom) and node.module == "os" and not node.level:
+        for alias in node.names:
+            if alias.name in ("environ", "getenv"):
+                yield (alias.asname or alias.name) + (".get" if alias.name == "environ" else "")
 
 
 def _name(node: ast.Attribute | ast.Name) -> str:
@@ -160,7 +162,7 @@ def lines_first(function: cst.FunctionDef, lines: list[str]) -> cst.FunctionDef:
     block = function.body
     if not isinstance(block, cst.IndentedBlock):
         message = "the function has no block of its own"
-        raise LookupError(message)
+        raise LookupError(message)  # noqa: TRY004 - a shape that is not there
     added = [_in_style(cst.parse_statement(line), block) for line in lines]
     after = 1 if function.get_docstring() is not None else 0
     body = [*block.body[:after], *added, *block.body[after:]]

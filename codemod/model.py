@@ -126,14 +126,15 @@ class Patch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One row of a report: a copy and a patch (patch is None where no patch came into it)."""
+    """One row of a report: a copy and a patch; `line` is the place that a person should see."""
 
     target: str
     kind: Kind
     file: str
-    patch: str | None
+    patch: str
     status: Status
     reason: Reason
+    line: int | None = None
     evidence: tuple[Evidence, ...] = ()
     outcome: Outcome = Outcome.NONE
     jax_version: str | None = None
@@ -142,29 +143,18 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """An input that could not be read; line is 1-based, None for the whole file."""
-
-    file: str
-    line: int | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All that one command found and did."""
 
     command: str
     results: Sequence[Result]
-    unreadable: Sequence[Unreadable] = ()
     notes: Sequence[str] = ()
     diff: bytes = field(default=b"", repr=False)
 
     @property
     def exit_code(self) -> Exit:
         """The highest exit code that applies to any row."""
-        codes = [Exit.REFUSED for _ in self.unreadable] + [_exit_of(row) for row in self.results]
-        return max(codes, default=Exit.NO_JAX)
+        return max(map(_exit_of, self.results), default=Exit.NO_JAX)
 
 
 def _exit_of(row: Result) -> Exit:

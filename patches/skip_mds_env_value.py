@@ -19,11 +19,14 @@ from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
 from codemod.reach import (
     NOT,
+    SET,
+    SURE,
     VARIABLE,
     Answer,
     File,
     FunctionNode,
     Text,
+    TooManyPaths,
     bindings_of,
     bound_names,
     judge,
@@ -47,9 +50,12 @@ def probe(tree: ast.Module) -> Finding:
 def rewrite(module: cst.Module) -> cst.Module:
     """The module with every affected function guarded; raises `Refused` where none can be."""
     tree = edits.tree_of(module)
-    while affected := judge(tree, NAMES).affected:
-        module = _guarded(Target(module, tree, affected[0]))
-        tree = edits.tree_of(module)
+    try:
+        while affected := judge(tree, NAMES).affected:
+            module = _guarded(Target(module, tree, affected[0]))
+            tree = edits.tree_of(module)
+    except TooManyPaths:
+        raise Refused("more paths through this file than can be walked") from None
     return module
 
 
@@ -61,9 +67,10 @@ class Target:
         self.tree = tree
         self.node = node
         self.file = File(tree)
-        self.answer = self.file.ask(NAMES, "true")[node]
+        answers = [self.file.ask(NAMES, value)[node] for value in SET]
+        self.answer = next(answer for answer in answers if answer.reach == SURE)
         self.call = self.answer.trail[1]  # in the function itself, on the way to the server
-        self.spelling = edits.environment_spelling(tree, node) or "os.environ.get"
+        self.spelling = ""  # of the look-up; `_guarded` tries those that there are
         self.quote = edits.quote_of(tree, module.bytes)
 
     def test(self, *, is_set: bool) -> str:
@@ -81,13 +88,15 @@ def _guarded(target: Target) -> cst.Module:
     """The first of the edits, smallest first, that is proved to guard the function."""
     why = "no guard could be proved to hold in it"
     for edit in (_in_condition, _in_conditional, _early_return, _early_default, _one_line):
-        try:
-            edited = edit(target)
-        except LookupError as error:
-            why = str(error)
-            continue
-        if edited is not None and _holds(target, edits.tree_of(edited)):
-            return edited
+        for spelling in edits.environment_spellings(target.tree, target.node):
+            target.spelling = spelling
+            try:
+                edited = edit(target)
+            except LookupError as error:
+                why = str(error)
+                continue
+            if edited is not None and _holds(target, edits.tree_of(edited)):
+                return edited
     name = getattr(target.node, "name", "the lambda")
     raise Refused(f"{name} cannot be guarded: {why}", target.node.lineno)
 
@@ -225,6 +234,8 @@ def _is_one_line(node: FunctionNode) -> bool:
 def _needs_import(target: Target) -> bool:
     """Whether `os` has to be imported first: it is not at all, or only later in the function."""
     root = target.spelling.partition(".")[0]
+    if root != "os":
+        return False
     return root not in bound_names(target.tree.body) or root in bindings_of(target.node).names
 
 
@@ -252,6 +263,8 @@ def _holds(target: Target, tree: ast.Module) -> bool:
 def _is_right(answer: Answer, key: str, unset: Answer) -> bool:
     if answer.possible != NOT or answer.raises:
         return False
+    if not answer.returns:
+        return False  # it would never come back
     if key == "present":
         return _origins(answer) == (_origins(unset) or {Text.ENVIRONMENT})
     return all(value.truth() is False for value in answer.returns)
@@ -269,21 +282,28 @@ def _is_ours(node: FunctionNode) -> bool:
 
 def _is_our_test(node: ast.If | ast.IfExp) -> bool:
     test = node.test
-    if isinstance(test, ast.BoolOp) and _guards(test.values[-1]):
+    if isinstance(test, ast.BoolOp) and _guards(test.values[-1], is_set=_is_or(test)):
         return True
     body = node.body[0] if isinstance(node, ast.If) else node
     value = body.value if isinstance(body, ast.Return) else getattr(body, "body", None)
     first = test.values[0] if isinstance(test, ast.BoolOp) else test
-    return _guards(first) and isinstance(value, ast.Call) and len(value.args) == 1
+    return (
+        _guards(first, is_set=True)
+        and isinstance(value, ast.Call)
+        and ast.unparse(value.func).endswith(("environ.get", "getenv"))
+    )
 
 
-def _guards(test: ast.expr) -> bool:
-    """`os.environ.get("TPU_SKIP_MDS_QUERY") is None`, or `is not None`."""
-    called = test.left if isinstance(test, ast.Compare) else None
-    if not isinstance(called, ast.Call) or len(called.args) != 1:
+def _is_or(test: ast.BoolOp) -> bool:
+    return isinstance(test.op, ast.Or)
+
+
+def _guards(test: ast.expr, *, is_set: bool) -> bool:
+    """`os.environ.get("TPU_SKIP_MDS_QUERY") is not None`, or `is None`."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
         return False
-    argument = called.args[0]
-    return isinstance(argument, ast.Constant) and argument.value == VARIABLE
+    names = [a.value for a in test.left.args if isinstance(a, ast.Constant)]
+    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [VARIABLE]
 
 
 EXAMPLES = (
@@ -329,7 +349,7 @@ from jax._src.clusters.metadata import get_metadata
 def get_tpu_env_value(key):
   value = os.environ.get(key)
   return value if value is not None or os.environ.get("TPU_SKIP_MDS_QUERY") is not None else get_metadata(key)
-""",
+""",  # noqa: E501 - the one line stays one
     ),
     Example(
         name="any other body",

@@ -5,20 +5,23 @@ assumption is followed, both ways are taken where something is not known, and a 
 steps ends in «not known» and never in a guess. Standard library only.
 """
 
-from codemod.reach.judge import Judgement, judge
+from codemod.reach.judge import SET, Judgement, judge
 from codemod.reach.questions import Answer, File
 from codemod.reach.scopes import FunctionNode, bindings_of, bound_names, functions_in_order
-from codemod.reach.state import NOT, VARIABLE
+from codemod.reach.state import NOT, SURE, VARIABLE, TooManyPaths
 from codemod.reach.values import Text
 
 __all__ = [
     "NOT",
+    "SET",
+    "SURE",
     "VARIABLE",
     "Answer",
     "File",
     "FunctionNode",
     "Judgement",
     "Text",
+    "TooManyPaths",
     "bindings_of",
     "bound_names",
     "functions_in_order",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import externals
 from codemod.reach.environment import LIVE, Steps
-from codemod.reach.scopes import Bindings, FunctionNode, bindings_of
-from codemod.reach.state import GO, STOP, SURE, State, TooManyPaths, World
-from codemod.reach.values import NONE, Class, Const, External, Opaque, Super, Value
+from codemod.reach.scopes import Bindings, FunctionNode, Writes, bindings_of
+from codemod.reach.state import STOP, SURE, State, TooManyPaths, World
+from codemod.reach.values import NONE, Class, Const, External, Instance, Opaque, Super, Value
 
 if TYPE_CHECKING:
     import ast
@@ -19,26 +19,38 @@ STEP_LIMIT = 60_000  # some 100 ms; jax's own file takes under 1,000
 PATH_LIMIT = 600
 ROUND_LIMIT = 64  # of a loop whose every condition is known
 DEPTH_LIMIT = 24
+_OPERATORS = tuple(
+    f"__{name}__"
+    for name in "eq ne lt le gt ge bool len contains iter next getitem setitem delitem getattr "
+    "getattribute setattr call hash str repr format int float index neg pos invert add radd sub "
+    "rsub mul rmul truediv rtruediv floordiv mod rmod and rand or ror xor iadd ior".split()
+)
 
 
 class Base:
     """Budget, trail and names. The parts above it add expressions, calls and statements."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, writes: Writes) -> None:
         self.world = world
+        self.writes = writes  # what the file's functions change outside of themselves
         self.importing = False  # while the file's own statements run
         self.looked: dict[int, ast.AST] = {}  # where the variable was looked up, by line
         self.steps = 0
         self.scopes = MODULE
         self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
         self.classes: dict[int, Class] = {}
+        self.objects: set[int] = set()  # the scopes of objects that were made
         self.comprehensions: set[int] = set()
+        self.entered: set[FunctionNode] = set()  # in this walk
+        self.awaited: set[ast.AST] = set()  # calls that `await` stands before
+        self._exceptions: dict[int, type[BaseException] | None] = {}
         self._bindings: dict[FunctionNode, Bindings] = {}
 
     def start_over(self, world: World) -> None:
         """Forget the last walk; what was learned of the file stays."""
         self.world = world
         self.looked = {}
+        self.entered = set()
         self.steps = 0
 
     # What the parts above provide.
@@ -55,6 +67,10 @@ class Base:
         state: State,
     ) -> Steps:
         """All that the call may give, each on its path."""
+        raise NotImplementedError
+
+    def call_back(self, values: list[Value], node: ast.expr, state: State) -> State:
+        """Code of the file that is handed over may be called by whoever gets it."""
         raise NotImplementedError
 
     def bind(self, target: ast.expr, value: Value, state: State) -> list[State]:
@@ -89,11 +105,37 @@ class Base:
         """The calls that lead here, the outermost first."""
         return (*(call for call, _ in state.calls), node)
 
-    def may_fail(self, state: State, value: Value) -> Steps:
+    def may_fail(
+        self, state: State, value: Value, kind: type[BaseException] | None = None
+    ) -> Steps:
         """`value`, and where somebody would notice, also the path on which it raised."""
         if not state.tries:
             return [(state, value)]
-        return [(state, value), (state.copy().raises(None, certain=False), NONE)]
+        return [(state, value), (state.copy().raises(kind, certain=False), NONE)]
+
+    def use(self, values: Sequence[Value], node: ast.expr, state: State) -> None:
+        """Operators run methods of objects of the file (`__eq__`, `__bool__`), which may ask."""
+        for value in values:
+            if isinstance(value, Instance) and self._has_operators(value.cls, state):
+                state.may_reach(self.trail(node, state))
+
+    def exception_of(self, value: Value) -> type[BaseException] | None:
+        """The exception that a class stands for; one of the file gets a class of the same bases."""
+        if isinstance(value, External):
+            return externals.exception_class(value.path)
+        if not isinstance(value, Class):
+            return None
+        if value.scope not in self._exceptions:
+            bases = [self.exception_of(base) for base in value.bases]
+            known = tuple(dict.fromkeys(base for base in bases if base is not None))
+            made = type(value.name, known, {}) if known and None not in bases else None
+            self._exceptions[value.scope] = made
+        return self._exceptions[value.scope]
+
+    def _has_operators(self, cls: Class, state: State) -> bool:
+        own = any((cls.scope, name) in state.heap for name in _OPERATORS)
+        bases = [base for base in cls.bases if isinstance(base, Class)]
+        return own or any(self._has_operators(base, state) for base in bases)
 
     # Names.
     def bindings(self, node: FunctionNode) -> Bindings:
@@ -114,10 +156,12 @@ class Base:
                 continue
             value = state.heap.get((scope, name))
             if value is not None:
-                return value
+                return Opaque() if (scope, name) in state.volatile else value
             function = self.functions.get(scope)
             if function is not None and name in self.bindings(function).names:
                 return None
+            if function is not None and name in self.bindings(function).globals:
+                return state.heap.get((MODULE, name)) or self.outside(name)
         return self.outside(name)
 
     def outside(self, name: str) -> Value:
@@ -135,27 +179,22 @@ class Base:
             return Const(self.world.names[last])
         return External(path, known=path in externals.HARMLESS_ROOTS or path == LIVE)
 
-    def member(self, owner: Class, name: str, state: State) -> Value | None:
-        """An attribute of a class of the file, looked up through its bases; None: not there."""
-        held = state.heap.get((owner.scope, name))
-        if held is not None:
-            return held
-        for base in owner.bases:
-            if isinstance(base, Class):
-                found = self.member(base, name, state)
-                if found is not None:
-                    return found
-        return None
-
     def super_member(self, sup: Super, name: str, state: State) -> Value | None:
         """An attribute of the classes above the one that `super()` is used in."""
         for base in sup.cls.bases:
-            found = self.member(base, name, state) if isinstance(base, Class) else None
+            found = inherited(base, name, state) if isinstance(base, Class) else None
             if found is not None:
                 return found
         return None
 
 
-def going(states: Sequence[State]) -> tuple[list[State], list[State]]:
-    """The paths that go on, and those that leave."""
-    return [s for s in states if s.flow == GO], [s for s in states if s.flow != GO]
+def inherited(owner: Class, name: str, state: State) -> Value | None:
+    """An attribute of a class of the file, looked up through its bases; None: not there."""
+    held = state.heap.get((owner.scope, name))
+    if held is not None:
+        return held
+    for base in owner.bases:
+        found = inherited(base, name, state) if isinstance(base, Class) else None
+        if found is not None:
+            return found
+    return None

@@ -9,8 +9,8 @@ from codemod.reach import environment
 from codemod.reach.base import ROUND_LIMIT
 from codemod.reach.calls import Calls
 from codemod.reach.scopes import bound_names
-from codemod.reach.state import GO, MAYBE, STOP, SURE, State
-from codemod.reach.values import NONE, Opaque, Sequence, Value
+from codemod.reach.state import GO, MAYBE, RAISE, STOP, SURE, State
+from codemod.reach.values import NONE, Const, Opaque, Sequence, Value
 
 if TYPE_CHECKING:
     from codemod.reach.environment import Steps
@@ -31,12 +31,20 @@ class Comprehensions(Calls):
             if self._is_known(node, iterable):
                 found = self._known_items(node, iterable.parts(), here)
             else:
-                found = self._any_items(node, iterable, here)
+                found = self._from_any(node, iterable, here)
             self.scope = before
             steps += [self._lazily(node, step) for step in found]
         return steps
 
     _ListComp = _SetComp = _GeneratorExp = _DictComp = _comprehension
+
+    def iterate(self, iterable: Value, node: ast.expr, state: State) -> Steps:
+        """Start to iterate over something that is not known, which may run code."""
+        if iterable.is_none() or (isinstance(iterable, Const) and not _has_items(iterable)):
+            return [(state.raises(TypeError), NONE)]
+        if not iterable.inert() and not environment.is_environment(iterable):
+            state.may_reach(self.trail(node, state))
+        return self.may_fail(state, NONE)
 
     def _own_scope(self) -> int:
         self.scopes += 1
@@ -70,8 +78,9 @@ class Comprehensions(Calls):
     ) -> list[tuple[State, tuple[Value, ...]]]:
         paths: list[tuple[State, tuple[Value, ...]]] = []
         for bound in self.bind(node.generators[0].target, item, state):
-            for here, kept in self._kept(node.generators[0].ifs, bound):
-                if here.flow != GO or not kept:
+            conditions = node.generators[0].ifs if bound.flow == GO else []
+            for here, is_kept in self._kept(conditions, bound):
+                if here.flow != GO or not is_kept:
                     paths.append((here, made))
                 else:
                     paths += [
@@ -86,29 +95,48 @@ class Comprehensions(Calls):
             return self.branch(conditions[0], state)
         return self.branch(ast.BoolOp(op=ast.And(), values=conditions), state)
 
+    def _from_any(self, node: Node, iterable: Value, state: State) -> Steps:
+        steps: Steps = []
+        for here, _ in self.iterate(iterable, node.generators[0].iter, state):
+            steps += self._any_items(node, iterable, here) if here.flow == GO else [(here, NONE)]
+        return steps
+
     def _any_items(self, node: Node, iterable: Value, state: State) -> Steps:
         """Items that are not known: none at all, or one that stands for all."""
-        if not iterable.inert() and not environment.is_environment(iterable):
-            state.may_reach(self.trail(node, state))
         none_at_all = state.copy()
         for generator in node.generators:
+            kept = iterable.inert() and generator is node.generators[0]
             for name in bound_names([generator.target]):
-                state.heap[self.scope[0], name] = Opaque(inert=iterable.inert())
+                state.heap[self.scope[0], name] = Opaque(inert=kept)
         inner = [generator.iter for generator in node.generators[1:]]
         conditions = [test for generator in node.generators for test in generator.ifs]
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         steps: Steps = [(none_at_all, Opaque(inert=True))]
         for here, values in self.each([*inner, *conditions, *parts], state):
+            self._forget_walrus(node, here)
             steps.append((here, Opaque(inert=all(value.inert() for value in values))))
         return steps
 
+    def _forget_walrus(self, node: Node, state: State) -> None:
+        """A name bound by `:=` may have been bound more than once."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.NamedExpr):
+                name = inner.target.id
+                state.heap[self.home(name, walrus=True), name] = Opaque()
+
     def _lazily(self, node: Node, step: tuple[State, Value]) -> tuple[State, Value]:
-        """A generator expression may be left before it has asked."""
-        state, value = step
-        if isinstance(node, ast.GeneratorExp) and state.flow == STOP and state.reached == SURE:
+        """A generator expression runs later, and may be left before it has asked or failed."""
+        state = step[0]
+        if not isinstance(node, ast.GeneratorExp):
+            return step
+        if state.flow == STOP and state.reached == SURE:
             state.reached = MAYBE
-            state.leaves(GO)
-        return state, value
+            return state.leaves(GO), Opaque()
+        return (state.leaves(GO), Opaque()) if state.flow == RAISE else step
+
+
+def _has_items(value: Const) -> bool:
+    return isinstance(value.value, (str, bytes))
 
 
 def _element(node: Node) -> ast.expr:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from copy import copy
+from typing import TypeGuard
 
 from codemod.reach import environment, externals
+from codemod.reach.base import MODULE
 from codemod.reach.comprehensions import Comprehensions
 from codemod.reach.state import GO, State
 from codemod.reach.values import (
@@ -15,7 +18,6 @@ from codemod.reach.values import (
     Opaque,
     Sequence,
     Value,
-    inert,
 )
 
 Paths = list[State]
@@ -27,54 +29,32 @@ class Definitions(Comprehensions):
     def bind(self, target: ast.expr, value: Value, state: State) -> Paths:
         """`target = value`."""
         if isinstance(target, ast.Name):
-            state.heap[self._home(target.id), target.id] = value
+            state.heap[self.home(target.id), target.id] = value
             return [state]
         if isinstance(target, (ast.Tuple, ast.List)):
             return self._unpack(target.elts, value, state)
         if isinstance(target, ast.Starred):
             return self.bind(target.value, Opaque(inert=value.inert()), state)
         if isinstance(target, ast.Subscript):
-            return self._set_item(target, value, state)
-        return self._set_attribute(target, value, state)
+            return self.set_item(target, value, state)
+        return self.set_attribute(target, value, state) if _is_attribute(target) else [state]
 
     def _unpack(self, targets: list[ast.expr], value: Value, state: State) -> Paths:
-        items = (
-            value.items if isinstance(value, Sequence) and len(value.items) == len(targets) else ()
-        )
-        if any(isinstance(target, ast.Starred) for target in targets):
-            items = ()
-        paths = [state]
+        if value.is_none():
+            return [state.raises(TypeError)]
+        starred = any(isinstance(target, ast.Starred) for target in targets)
+        known = isinstance(value, Sequence) and not starred
+        if known and len(value.parts()) != len(targets):
+            return [state.raises(ValueError)]
+        self.use([value], targets[0], state)
+        steps = [(state, NONE)] if known else self.may_fail(state, NONE)
+        paths = [s for s, _ in steps]
         for position, target in enumerate(targets):
-            held = items[position] if items else Opaque(inert=value.inert())
+            held = value.parts()[position] if known else Opaque(inert=value.inert())
             paths = [
                 p for s in paths for p in (self.bind(target, held, s) if s.flow == GO else [s])
             ]
         return paths
-
-    def _set_item(self, target: ast.Subscript, value: Value | None, state: State) -> Paths:
-        paths: Paths = []
-        for here, values in self.each((target.value, target.slice), state):
-            paths.append(here)
-            if here.flow != GO:
-                continue
-            if environment.is_environment(values[0]):
-                environment.write(here, values[0], values[1], value)
-            elif isinstance(values[0], Sequence):
-                here.change_everywhere(values[0], Opaque(inert=values[0].inert()))
-        return paths
-
-    def _set_attribute(self, target: ast.expr, value: Value, state: State) -> Paths:
-        if not isinstance(target, ast.Attribute):
-            return [state]
-        steps = self.evaluate(target.value, state)
-        for here, holder in steps:
-            if isinstance(holder, Class) and here.flow == GO:
-                here.heap[holder.scope, target.attr] = value
-            elif (
-                isinstance(holder, External) and f"{holder.path}.{target.attr}" == environment.LIVE
-            ):
-                here.skip = inert()
-        return [s for s, _ in steps]
 
     def _Assign(self, node: ast.Assign, state: State) -> Paths:  # noqa: N802
         paths: Paths = []
@@ -94,40 +74,74 @@ class Definitions(Comprehensions):
         return self._Assign(ast.copy_location(assign, node), state)
 
     def _AugAssign(self, node: ast.AugAssign, state: State) -> Paths:  # noqa: N802
-        if not isinstance(node.target, ast.Name):
-            return [s for s, _ in self.evaluate(node.value, state)]
-        load = ast.copy_location(ast.Name(id=node.target.id, ctx=ast.Load()), node)
-        value = ast.copy_location(ast.BinOp(left=load, op=node.op, right=node.value), node)
-        assign = ast.Assign(targets=[node.target], value=value)
-        return self._Assign(ast.copy_location(assign, node), state)
+        load = copy(node.target)
+        load.ctx = ast.Load()
+        paths: Paths = []
+        for here, values in self.each([load, node.value], state):
+            if here.flow != GO:
+                paths.append(here)
+                continue
+            self.use(values, node.target, here)
+            if isinstance(values[0], Sequence) or environment.is_environment(values[0]):
+                environment.forget(here, values[0])  # it is changed in place: `|=`, `+=`
+                paths += [s for s, _ in self.may_fail(here, NONE)]
+                continue
+            for s, value in self.calculated(node.op, values[0], values[1], here):
+                paths += self.bind(node.target, value, s) if s.flow == GO else [s]
+        return paths
 
     def _Delete(self, node: ast.Delete, state: State) -> Paths:  # noqa: N802
         paths = [state]
         for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                paths = [p for s in paths for p in self._set_item(target, None, s)]
-            elif isinstance(target, ast.Name):
-                for path in paths:
-                    path.heap.pop((self._home(target.id), target.id), None)
+            paths = [p for s in paths for p in (self._delete(target, s) if s.flow == GO else [s])]
         return paths
 
+    def _delete(self, target: ast.expr, state: State) -> Paths:
+        if isinstance(target, ast.Subscript):
+            return self.set_item(target, None, state)
+        if isinstance(target, ast.Name):
+            held = state.heap.pop((self.home(target.id), target.id), None)
+            return [state.raises(UnboundLocalError) if held is None else state]
+        if isinstance(target, ast.Attribute):
+            return self.set_attribute(target, Opaque(), state)
+        return [state]
+
     def _Import(self, node: ast.Import, state: State) -> Paths:  # noqa: N802
+        missing = self._missing(node.names[0].name, state)
         for alias in node.names:
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             name = alias.asname or path
-            state.heap[self._home(name), name] = self.external(path)
-        return self._importing(state)
+            state.heap[self.home(name), name] = self.external(path)
+        return [state, *missing]
 
     def _ImportFrom(self, node: ast.ImportFrom, state: State) -> Paths:  # noqa: N802
         module = "." * node.level + (node.module or "")
+        missing = self._missing(module, state)
         for alias in node.names:
+            if alias.name == "*":
+                self._forget_module(state)
+                continue
             name = alias.asname or alias.name
             dot = "" if module.endswith(".") else "."
-            state.heap[self._home(name), name] = self.external(f"{module}{dot}{alias.name}")
-        return self._importing(state)
+            state.heap[self.home(name), name] = self.external(f"{module}{dot}{alias.name}")
+        return [state, *missing]
 
-    def _importing(self, state: State) -> Paths:
-        return [s for s, _ in self.may_fail(state, NONE)]
+    def _forget_module(self, state: State) -> None:
+        """`from x import *` may bind any name anew."""
+        for place in state.heap:
+            if place[0] == MODULE:
+                state.heap[place] = Opaque()
+
+    def _missing(self, module: str, state: State) -> Paths:
+        """The path on which there is no such module, where somebody would notice.
+
+        That `requests` is not there is no guard: nothing is proved by it.
+        """
+        if not state.tries:
+            return []
+        missing = state.copy().raises(ModuleNotFoundError, certain=False)
+        missing.unlikely = missing.unlikely or externals.may_ask(module)
+        return [missing]
 
     # Definitions.
     def _FunctionDef(  # noqa: N802
@@ -145,7 +159,7 @@ class Definitions(Comprehensions):
                     )
                 ]
             for s, value in steps:
-                s.heap[self._home(node.name), node.name] = value
+                s.heap[self.home(node.name), node.name] = value
                 paths.append(s)
         return paths
 
@@ -182,11 +196,12 @@ class Definitions(Comprehensions):
             kind = _KINDS.get(path)
             if kind and isinstance(function, Function):
                 steps.append((here, function.seen_as(kind)))
-            elif path in externals.TRANSPARENT_DECORATORS:
+            elif here.flow != GO or path in externals.TRANSPARENT_DECORATORS:
                 steps.append((here, function))
             elif isinstance(decorator, Function):
                 for s, value in self.evaluate(node, here):
-                    steps += self.call(value, [function], {}, node, s)
+                    going = s.flow == GO
+                    steps += self.call(value, [function], {}, node, s) if going else [(s, NONE)]
             else:
                 steps.append((here, Opaque()))
         return steps
@@ -195,18 +210,30 @@ class Definitions(Comprehensions):
         self.scopes += 1
         scope, before = self.scopes, self.scope
         paths: Paths = []
+        plain = all(self._is_kept(decorator, state) for decorator in node.decorator_list)
         for here, bases in self.each(node.bases, state):
+            if here.flow != GO:
+                paths.append(here)
+                continue
             cls = Class(node.name, scope, tuple(bases))
             self.classes[scope] = cls
             self.scope = (scope, *before)
             ran = self.run(node.body, here)
             self.scope = before
             for path in ran:
-                path.heap[self._home(node.name), node.name] = (
-                    Opaque() if node.decorator_list else cls
-                )
+                path.heap[self.home(node.name), node.name] = cls if plain else Opaque()
             paths += ran
         return paths
+
+    def _is_kept(self, decorator: ast.expr, state: State) -> bool:
+        """Whether a decorator gives the class back (`@dataclass`)."""
+        plain = decorator.func if isinstance(decorator, ast.Call) else decorator
+        values = [v for s, v in self.evaluate(plain, state.copy()) if s.flow == GO]
+        return all(isinstance(v, External) and externals.harmless(v.path) for v in values)
+
+
+def _is_attribute(target: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(target, ast.Attribute)
 
 
 _KINDS = {

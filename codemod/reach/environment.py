@@ -12,6 +12,7 @@ from codemod.reach.values import (
     External,
     Mapping,
     Opaque,
+    Sequence,
     Text,
     Value,
     inert,
@@ -19,7 +20,7 @@ from codemod.reach.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence as Arguments
 
 Steps = list[tuple[State, Value]]
 LIVE = "os.environ"
@@ -47,30 +48,36 @@ class Lookup:
 def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
     """What `source` holds under `name`."""
     if isinstance(source, Mapping):
-        if isinstance(name, Const) and _hashable(name.value):
+        if isinstance(name, Const) and is_key(name):
             return Lookup(source.entries.get(name.value))
         return Lookup(Opaque(inert=source.inert()), known=False)
     if isinstance(name, Const) and name.value == VARIABLE:
         held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
         return Lookup(held, known=not isinstance(held, Opaque))
-    if isinstance(name, Text) and name.origin == Text.KEY:
-        return Lookup(world.key_value())
+    if isinstance(name, Text) and _is_key_text(name):
+        if state.wrote_key and isinstance(source, External):
+            return Lookup(inert(), known=False)
+        value = world.key_value()
+        changed = name.origin == Text.CHANGED_KEY and isinstance(value, Text)
+        return Lookup(Text(Text.DERIVED) if changed else value)
     if isinstance(name, Const) and name.value in world.environment:
-        value = world.environment[str(name.value)]
-        return Lookup(None if value is None else Const(value))
+        set_to = world.environment[str(name.value)]
+        return Lookup(None if set_to is None else Const(set_to))
     return Lookup(Opaque(inert=True, none=False, endpoint=names_endpoint(name)), known=False)
 
 
 def read(
-    world: World, state: State, source: Value, method: str, arguments: Sequence[Value]
+    world: World, state: State, source: Value, method: str, arguments: Arguments[Value]
 ) -> Steps:
     """Call `get`, `[]`, `in`, `pop` or `setdefault` of an environment."""
     found = look_up(world, state, source, arguments[0])
     default = arguments[1] if len(arguments) > 1 else None
+    if method == "setdefault":
+        default = default or NONE
     if method == "__contains__":
         return [(state, Const(found.value is not None) if found.known else inert())]
     if method in ("pop", "setdefault"):
-        _change(state, source, arguments[0], default, method)
+        _change(state, source, arguments[0], found, default if method == "setdefault" else None)
     if method in ("get", "setdefault"):
         return [(state, _or_default(found, default or NONE))]
     return _item(state, found, default)
@@ -101,33 +108,44 @@ def _or_default(found: Lookup, default: Value) -> Value:
     )
 
 
-def _change(state: State, source: Value, name: Value, default: Value | None, method: str) -> None:
-    if method == "pop":
+def _change(state: State, source: Value, name: Value, found: Lookup, default: Value | None) -> None:
+    """`pop(name)`, or `setdefault(name, default)` where `default` is not None."""
+    if default is None:
         write(state, source, name, None)
-        return
-    if isinstance(name, Const) and name.value == VARIABLE:
-        held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
-        if held is not None:
-            return
-    write(state, source, name, default or NONE)
+    elif not found.known:
+        write(state, source, name, inert() if default.inert() else Opaque())
+    elif found.value is None:
+        write(state, source, name, default)
 
 
 def write(state: State, source: Value, name: Value, value: Value | None) -> None:
     """`source[name] = value`, or its removal where `value` is None."""
     if isinstance(source, Mapping):
         state.change_everywhere(source, _changed_mapping(source, name, value))
-        return
-    if isinstance(name, Const) and name.value != VARIABLE:
-        return
-    held = value if isinstance(name, Const) else inert()
-    if isinstance(source, EnvironmentCopy):
-        state.change_everywhere(source, EnvironmentCopy(held))
+    elif isinstance(name, Const):
+        if name.value == VARIABLE:
+            _write_variable(state, source, value)
+    elif isinstance(source, EnvironmentCopy):
+        state.change_everywhere(source, inert())
     else:
-        state.skip = held
+        state.wrote_key = True
+        if not isinstance(name, Text) or not _is_key_text(name):
+            state.skip = inert()
+
+
+def _write_variable(state: State, source: Value, value: Value | None) -> None:
+    if isinstance(source, EnvironmentCopy):
+        state.change_everywhere(source, EnvironmentCopy(value))
+    else:
+        state.skip = value
+
+
+def _is_key_text(name: Text) -> bool:
+    return name.origin in (Text.KEY, Text.CHANGED_KEY)
 
 
 def _changed_mapping(source: Mapping, name: Value, value: Value | None) -> Value:
-    if not isinstance(name, Const) or not _hashable(name.value):
+    if not isinstance(name, Const) or not is_key(name):
         return Opaque(inert=source.inert() and (value is None or value.inert()))
     entries = dict(source.entries)
     entries.pop(name.value, None)
@@ -137,13 +155,27 @@ def _changed_mapping(source: Mapping, name: Value, value: Value | None) -> Value
 
 
 def forget(state: State, source: Value) -> None:
-    """Something changed the environment in a way that is not followed."""
-    if isinstance(source, Mapping):
-        state.change_everywhere(source, Opaque(inert=source.inert()))
+    """Something changed the environment, or another container, in a way that is not followed."""
+    if isinstance(source, (Mapping, Sequence)):
+        state.change_everywhere(source, Opaque())
     elif isinstance(source, EnvironmentCopy):
-        state.change_everywhere(source, EnvironmentCopy(inert()))
-    else:
+        state.change_everywhere(source, inert())
+    elif is_environment(source):
         state.skip = inert()
+        state.wrote_key = True
+
+
+def view(source: Value, name: str) -> Value:
+    """What `keys()`, `values()` or `items()` gives."""
+    if name in ("keys", "__iter__"):
+        return source
+    if not isinstance(source, Mapping):
+        return inert()
+    if name == "values":
+        return Sequence(tuple(source.entries.values()))
+    if name == "items":
+        return Sequence(tuple(Sequence((Const(k), v)) for k, v in source.entries.items()))
+    return inert()
 
 
 def copy_of(state: State, source: Value) -> Value:
@@ -155,5 +187,7 @@ def copy_of(state: State, source: Value) -> Value:
     return EnvironmentCopy(state.skip)
 
 
-def _hashable(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, bytes, float))
+def is_key(name: Value) -> bool:
+    """Whether a value is a constant that a dict can have as a key."""
+    plain = (str, int, bytes, float, type(None))
+    return isinstance(name, Const) and isinstance(name.value, plain)

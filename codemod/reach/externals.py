@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 
+from codemod.reach.scopes import CHANGING
+
 # Asking through one of these is asking the network, whatever the address.
 NETWORK_ROOTS = frozenset(
     "requests urllib urllib2 urllib3 httplib http httpx aiohttp socket ssl grpc tornado pycurl "
@@ -12,9 +14,9 @@ NETWORK_ROOTS = frozenset(
 # Attributes of a network module whose call sends something. Others (a session, an adapter, an
 # exception) only prepare it.
 NETWORK_VERBS = frozenset(
-    "get post put patch delete head options request send urlopen urlretrieve open fetch getresponse "
-    "connect connect_ex create_connection gethostbyname gethostbyname_ex getaddrinfo perform "
-    "sendall stream".split()
+    "get post put patch delete head options request send urlopen urlretrieve open fetch "
+    "getresponse connect connect_ex create_connection gethostbyname gethostbyname_ex getaddrinfo "
+    "perform sendall stream".split()
 )
 NETWORK_HARMLESS = ("urllib.parse", "socket.gethostname", "http.HTTPStatus", "google.protobuf")
 
@@ -32,11 +34,17 @@ HARMFUL = frozenset(
     "builtins.globals builtins.locals builtins.vars".split()
 )
 HARMFUL_PREFIXES = ("os.exec", "os.spawn", "os.posix_spawn", "sys.modules")
-HARMLESS_PREFIXES = ("absl.logging", "jax._src.config", "jax._src.xla_bridge.logger")
+HARMLESS_PREFIXES = (
+    "absl.logging",
+    "asyncio.run",
+    "asyncio.sleep",
+    "jax._src.config",
+    "jax._src.xla_bridge.logger",
+)
 
 # Decorators that call what they decorate with the arguments they are given.
 TRANSPARENT_DECORATORS = frozenset(
-    "functools.cache functools.lru_cache functools.lru_cache() functools.wraps() abc.abstractmethod "
+    "functools.cache functools.lru_cache functools.wraps abc.abstractmethod "
     "typing.no_type_check typing.final typing.overload typing.override typing_extensions.override "
     "typing_extensions.final".split()
 )
@@ -44,11 +52,24 @@ TRANSPARENT_DECORATORS = frozenset(
 # The names under which jax itself asks. Taken from another file, a call of one is a request.
 SINKS = frozenset({"get_metadata", "get_tpu_env_value_from_metadata"})
 
+# Context managers that may swallow exceptions, by what they are told later.
+HOLDERS = frozenset({"contextlib.ExitStack", "contextlib.AsyncExitStack"})
+EXITS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"})
+_CHANGERS = CHANGING | frozenset(
+    "shuffle insort insort_left insort_right setitem delitem iadd iconcat heappush".split()
+)
+_LOG_VERBS = frozenset("debug info warning warn error exception critical fatal log vlog".split())
+_LOGGERS = frozenset("log logger logging".split())
+
 # Built-ins whose result is a plain value, whatever they are given.
 PLAIN_RESULTS = frozenset(
     f"builtins.{name}"
     for name in "str int float bool len repr print isinstance issubclass hash id callable abs "
     "format ascii ord chr open input".split()
+)
+# Methods after which a key still is a key, and a value a text.
+SAME_KIND_METHODS = frozenset(
+    "lower upper strip lstrip rstrip casefold title capitalize swapcase".split()
 )
 PURE_METHODS = frozenset(
     "lower upper strip lstrip rstrip casefold title capitalize swapcase startswith endswith "
@@ -89,6 +110,18 @@ def harmless(path: str) -> bool:
     return root in HARMLESS_ROOTS or path.startswith((*HARMLESS_PREFIXES, *NETWORK_HARMLESS))
 
 
+def logs(path: str) -> bool:
+    """Whether calling this external only writes a message."""
+    holder, _, verb = path.rpartition(".")
+    named = holder.rpartition(".")[2].strip("_").lower() in _LOGGERS
+    return verb in _LOG_VERBS and (named or path.startswith("logging."))
+
+
+def changes(path: str) -> bool:
+    """Whether calling this external changes a container that it is given (`list.append`)."""
+    return path.rpartition(".")[2] in _CHANGERS
+
+
 def is_builtin(name: str) -> bool:
     """Whether Python itself binds the name."""
     return hasattr(builtins, name)
@@ -99,3 +132,9 @@ def exception_class(path: str) -> type[BaseException] | None:
     root, _, name = path.partition(".")
     found = getattr(builtins, name, None) if root == "builtins" else None
     return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def is_own_exception(path: str) -> bool:
+    """Whether an exception of that path is the library's own, and no built-in by another name."""
+    root = path.partition(".")[0]
+    return root in NETWORK_ROOTS and root not in ("socket", "http", "ssl")

@@ -5,23 +5,46 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from codemod.reach import environment, externals
+from codemod.reach import environment
 from codemod.reach.base import ROUND_LIMIT
 from codemod.reach.definitions import Definitions, Paths
 from codemod.reach.patterns import match_case
-from codemod.reach.scopes import bound_names
+from codemod.reach.scopes import CHANGING, bound_names, changed_in_place
 from codemod.reach.state import BREAK, CONTINUE, GO, NOT, RETURN, STOP, State
-from codemod.reach.values import External, Opaque, Sequence, Value, inert
+from codemod.reach.values import External, Opaque, Sequence, inert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Statements
+
+    from codemod.reach.scopes import Writes
+    from codemod.reach.state import World
 
 
 Loop = ast.While | ast.For | ast.AsyncFor
 
 
+class Changes:
+    """What a loop changes from round to round: names, containers, perhaps the environment."""
+
+    __slots__ = ("bound", "environment", "in_place")
+
+    def __init__(self, node: Loop) -> None:
+        inner = [*ast.walk(node)]
+        self.bound = bound_names([node])
+        self.in_place = {changed_in_place(one) for one in inner}
+        self.environment = any(
+            isinstance(one, ast.Subscript | ast.Attribute)
+            and (not isinstance(one.ctx, ast.Load) or getattr(one, "attr", "") in CHANGING)
+            for one in inner
+        )
+
+
 class Flow(Definitions):
     """Branches and loops, on top of binding."""
+
+    def __init__(self, world: World, writes: Writes) -> None:
+        super().__init__(world, writes)
+        self._loops: dict[ast.AST, Changes] = {}
 
     def run(self, body: Statements[ast.stmt], state: State) -> Paths:
         here = [state]
@@ -67,11 +90,12 @@ class Flow(Definitions):
             exception, certain = state.handling[-1] if state.handling else (None, True)
             return [state.raises(exception, certain=certain)]
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        parts = [node.exc, node.cause] if node.cause else [node.exc]
         paths: Paths = []
-        for here, _ in self.evaluate(node.exc, state):
+        for here, _ in self.each(parts, state):
             kinds = [v for s, v in self.evaluate(made, here.copy()) if s.flow == GO]
-            path = kinds[0].path if kinds and isinstance(kinds[0], External) else ""
-            paths.append(here if here.flow != GO else here.raises(externals.exception_class(path)))
+            kind = self.exception_of(kinds[0]) if kinds else None
+            paths.append(here if here.flow != GO else here.raises(kind))
         return paths
 
     def _Assert(self, node: ast.Assert, state: State) -> Paths:  # noqa: N802
@@ -133,11 +157,12 @@ class Flow(Definitions):
         environment popped), the second sees.
         """
         paths: Paths = []
-        here = [state]
+        first = self._unbound(node, state)
+        self._forget_bound(node, state)
+        here = [state, *first]
         for _ in range(2):
             following: Paths = []
             for path in here:
-                self._forget_bound(node, path)
                 for side, goes_on in self._next_round(node, path):
                     if side.flow != GO:
                         paths.append(side)
@@ -148,12 +173,24 @@ class Flow(Definitions):
                         paths += left
                         following += inside
             self.tick(len(following) + len(paths))
+            for path in following:
+                self._forget_bound(node, path)
             here = following
         return paths + [p for s in here for p in self._last_round(node, s)]
 
+    def _unbound(self, node: Loop, state: State) -> Paths:
+        """The first round as it is, where the loop may read a name before it has bound it."""
+        places = [(self.home(name), name) for name in self._changes(node).bound]
+        return [] if all(place in state.heap for place in places) else [state.copy()]
+
+    def _changes(self, node: Loop) -> Changes:
+        found = self._loops.get(node)
+        if found is None:
+            found = self._loops[node] = Changes(node)
+        return found
+
     def _last_round(self, node: Loop, state: State) -> Paths:
         """How a path leaves in the end; one that never does still tells what it reached."""
-        self._forget_bound(node, state)
         paths: Paths = []
         for side, goes_on in self._next_round(node, state):
             if side.flow != GO or not goes_on:
@@ -169,9 +206,18 @@ class Flow(Definitions):
         return [(s, True) for s in self.bind(node.target, inert(), state)] + [(ended, False)]
 
     def _forget_bound(self, node: Loop, state: State) -> None:
-        for name in bound_names([node]):
-            state.heap[self._home(name), name] = Opaque()
-        state.skip = state.skip if not _touches_environment(node) else inert()
+        """What the loop binds, changes in place, or lets a function of the file bind."""
+        changes = self._changes(node)
+        for name in changes.bound:
+            state.heap[self.home(name), name] = Opaque()
+        written, attributes = self.writes.names, self.writes.attributes
+        for place in [*state.heap]:
+            scope, name = place
+            of_object = scope in self.classes or scope in self.objects
+            if name in changes.in_place or name in written or (of_object and name in attributes):
+                state.heap[place] = Opaque()
+        if changes.environment:
+            environment.forget(state, External(environment.LIVE))
 
     def _For(self, node: ast.For | ast.AsyncFor, state: State) -> Paths:  # noqa: N802
         paths: Paths = []
@@ -181,16 +227,11 @@ class Flow(Definitions):
             elif isinstance(iterable, Sequence) and len(iterable.items) <= ROUND_LIMIT:
                 paths += self._known_rounds(node, iterable, here)
             else:
-                self._iterate(iterable, node.iter, here)
-                paths += self._any_rounds(node, here)
+                for s, _ in self.iterate(iterable, node.iter, here):
+                    paths += self._any_rounds(node, s) if s.flow == GO else [s]
         return paths
 
     _AsyncFor = _For
-
-    def _iterate(self, iterable: Value, node: ast.expr, state: State) -> None:
-        """Iterating over something that is not known may run code."""
-        if not iterable.inert() and not environment.is_environment(iterable):
-            state.may_reach(self.trail(node, state))
 
     def _known_rounds(self, node: ast.For | ast.AsyncFor, items: Sequence, state: State) -> Paths:
         here, paths = [state], []
@@ -198,7 +239,8 @@ class Flow(Definitions):
             following: Paths = []
             for path in here:
                 for bound in self.bind(node.target, item, path):
-                    inside, left = _ends_of_round(self.run(node.body, bound))
+                    ran = self.run(node.body, bound) if bound.flow == GO else [bound]
+                    inside, left = _ends_of_round(ran)
                     following += inside
                     paths += left
             self.tick(len(following) + len(paths))
@@ -211,7 +253,3 @@ def _ends_of_round(paths: Paths) -> tuple[Paths, Paths]:
     inside = [p.leaves(GO) for p in paths if p.flow in (GO, CONTINUE)]
     left = [p.leaves(GO) if p.flow == BREAK else p for p in paths if p not in inside]
     return inside, left
-
-
-def _touches_environment(node: ast.AST) -> bool:
-    return any(isinstance(n, (ast.Delete, ast.Subscript, ast.Call)) for n in ast.walk(node))

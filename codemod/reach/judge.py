@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codemod.model import Evidence, Finding, Guard, Reason, Status
 from codemod.reach.questions import Answer, File
-from codemod.reach.scopes import body_of
+from codemod.reach.scopes import body_of, bound_names
 from codemod.reach.state import MAYBE, NOT, SURE, VARIABLE, TooManyPaths
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SET = ("true", "1")  # any of these is «set», whatever the guard's taste
 DOUBTFUL = ("", "false", "0")  # these tell a guard by presence from one by truth
+_NOT_PLAIN = "not a plain function here: something made it that cannot be followed"
 NO_SUCH_CODE = Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
 
 
@@ -52,9 +53,12 @@ def judge(
     """
     try:
         file = File(tree, names=names)
-        return _judge(file, functions, "absent" if key else None, silent)
+        judgement = _judge(file, functions, "absent" if key else None, silent)
     except TooManyPaths:
         return Judgement(_drifted(1, "more paths through this file than can be walked"))
+    if not judgement.affected and file.unfollowed(functions):
+        return Judgement(_drifted(_line_of(tree, functions), _NOT_PLAIN))
+    return judgement
 
 
 def _judge(
@@ -75,6 +79,18 @@ def _judge(
         finding = _with_guard(finding, file, functions, key)
     affected = [node for node, found in findings.items() if found.status is Status.AFFECTED]
     return Judgement(finding, [*first], affected)
+
+
+def _line_of(tree: ast.Module, names: Sequence[str]) -> int:
+    """The line that first binds one of these names."""
+    lines = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While))
+        and bound_names([node]) & {*names}
+    ]
+    return min(lines, default=1)
 
 
 def _asks(answer: Answer) -> bool:
@@ -98,6 +114,8 @@ def _judge_one(unset: Answer, chosen: Sequence[Answer], silent: Finding | None) 
             return Finding(status=drifted, reason=Reason.DRIFTED, evidence=_trail(answer))
         if answer.raises:
             return _drifted(node.lineno, f"raises {answer.raises[0]} with {VARIABLE} set")
+        if not answer.ends:
+            return _drifted(node.lineno, f"does not come back with {VARIABLE} set")
     if unset.possible == NOT:
         return silent or _drifted(node.lineno, f"never asks, with {VARIABLE} set or not")
     return Finding(status=Status.FIXED, reason=Reason.UPSTREAM, evidence=_look_ups(chosen))
@@ -105,6 +123,8 @@ def _judge_one(unset: Answer, chosen: Sequence[Answer], silent: Finding | None) 
 
 def _trail(answer: Answer) -> tuple[Evidence, ...]:
     """The calls that lead to the metadata server, outermost first."""
+    if len(answer.trail) < 2:
+        return (Evidence(line=answer.node.lineno, text="runs only when it is iterated over"),)
     return tuple(Evidence(line=c.lineno, text=ast.unparse(c)) for c in answer.trail[1:])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from codemod.reach.base import MODULE
-from codemod.reach.scopes import parameters
+from codemod.reach.base import MODULE, inherited
+from codemod.reach.scopes import FunctionNode, Writes, parameters
 from codemod.reach.state import (
     GO,
     MAYBE,
@@ -18,13 +18,21 @@ from codemod.reach.state import (
     World,
     variable_in,
 )
-from codemod.reach.values import Class, Function, Instance, Text, Value, inert
+from codemod.reach.values import (
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    Text,
+    Value,
+    inert,
+)
 from codemod.reach.walker import Walker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from codemod.reach.scopes import FunctionNode
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class Answer:
@@ -32,33 +40,43 @@ class Answer:
 
     `reach` is NOT, MAYBE (through something unknown, or on some paths only) or SURE (on every
     path). `possible` is the most that any path reaches. `raises` holds the names of the
-    exceptions that surely end a path, `returns` what the others return. `key` is the name of
-    the parameter that takes the key, None where there is not exactly one that could.
+    exceptions that surely end a path, `returns` what the others return; where there is neither,
+    `ends` is false: it asks, or never comes back. `key` is the name of the parameter that takes
+    the key, None where there is not exactly one that could.
     """
 
-    __slots__ = ("key", "looked", "node", "possible", "raises", "reach", "returns", "trail")
+    __slots__ = ("ends", "key", "looked", "node", "possible", "raises", "reach", "returns", "trail")
 
     def __init__(
         self,
         function: Function,
-        paths: Sequence[State],
+        first: Sequence[State],
+        later: Sequence[State],
         looked: dict[int, ast.AST],
     ) -> None:
-        reached = [
-            path.reached for path in paths if path.flow != RAISE or path.reached or path.certain
-        ]
+        """`first` are the paths of a first call, `later` those of any call after it."""
+        paths = [*first, *later]
+        reached = [path.reached for path in first if path.reached or not _is_doubtful(path)]
         self.node = function.node
         self.key = _key_name(function)
-        self.possible = max(reached, default=NOT)
+        self.possible = max((path.reached for path in paths), default=NOT)
         self.reach = SURE if reached and min(reached) == SURE else min(self.possible, MAYBE)
-        self.raises = sorted({_name(p) for p in paths if p.flow == RAISE and p.certain})
+        self.raises = sorted(
+            {_name(p) for p in paths if p.flow == RAISE and p.certain and not p.unlikely}
+        )
         self.returns = [path.value for path in paths if path.flow == RETURN]
+        self.ends = bool(self.returns or self.raises)
         self.trail = next((path.trail for path in paths if path.reached == self.possible), ())
         self.looked = looked
 
     def returns_none(self) -> bool:
         """Whether the function surely returns None."""
         return bool(self.returns) and all(value.is_none() for value in self.returns)
+
+
+def _is_doubtful(path: State) -> bool:
+    """Whether it is not known that the path is ever taken, and it proves nothing."""
+    return path.unlikely or (path.flow == RAISE and not path.certain)
 
 
 def _key_name(function: Function) -> str | None:
@@ -88,7 +106,8 @@ class File:
         results: dict[str, object] | None = None,
     ) -> None:
         self._known = World(None, names=names, environment=environment, results=results)
-        self._walker = Walker(self._known)
+        self._writes = Writes(tree)
+        self._walker = Walker(self._known, self._writes)
         self._states = self._run(tree)
 
     def _run(self, tree: ast.Module) -> list[State]:
@@ -112,38 +131,114 @@ class File:
         under the name that is the first argument: `absent`, `empty` or `present`; None for
         functions without such an argument. Raises `TooManyPaths` past the budget.
         """
-        walker = self._walker
-        walker.start_over(self._known.changed(skip, key or "absent"))
-        arguments: list[Value] = [Text(Text.KEY)] if key else []
-        paths: dict[FunctionNode, tuple[Function, list[State]]] = {}
-        for state in self._states:
-            for function in _live(state, functions):
-                start = state.copy()
-                start.skip = variable_in(walker.world)
-                call = ast.copy_location(ast.Name(id="_", ctx=ast.Load()), function.node)
-                for path, value in walker.call(function, [*arguments], {}, call, start):
-                    ended = path if path.flow != GO else path.leaves(RETURN, value)
-                    paths.setdefault(function.node, (function, []))[1].append(ended)
-        looked = walker.looked
-        return {node: Answer(function, ways, looked) for node, (function, ways) in paths.items()}
+        self._walker.start_over(self._known.changed(skip, key or "absent"))
+        names = [*functions]
+        first, later = self._walk(names, key, self._states), Walked()
+        entered = {*self._walker.entered}
+        if set_elsewhere := self._places(lambda writers: bool(writers - entered)):
+            first = self._walk(names, key, _forgotten(self._states, set_elsewhere))
+        if set_anywhere := self._places(bool):
+            later = self._walk(names, key, _forgotten(self._states, set_anywhere))
+        looked = self._walker.looked
+        return {
+            node: Answer(function, paths, later.get(node, (function, []))[1], looked)
+            for node, (function, paths) in first.items()
+        }
 
-    def values_of(self, names: Iterable[str]) -> list[Value]:
-        """What these names of the file stand for, functions or not."""
-        return [s.heap[MODULE, n] for s in self._states for n in names if (MODULE, n) in s.heap]
+    def _walk(self, names: Sequence[str], key: str | None, states: Iterable[State]) -> Walked:
+        """The paths of each function of these names, from each state of the file."""
+        walker = self._walker
+        found = Walked()
+        for state in states:
+            for function in _live(state, names):
+                start = state.copy()
+                start.skip, start.wrote_key = variable_in(walker.world), False
+                call = ast.copy_location(ast.Name(id="_", ctx=ast.Load()), function.node)
+                walker.awaited.add(call)
+                arguments, keywords = _given(function, key)
+                paths = found.setdefault(function.node, (function, []))[1]
+                for path, value in walker.call(function, arguments, keywords, call, start):
+                    ended = path if path.flow != GO else path.leaves(RETURN, value)
+                    paths.append(ended)
+        return found
+
+    def _places(self, wanted: Callable[[set[ast.AST]], bool]) -> set[Place]:
+        """What functions of the file change of the file's own names and of its classes."""
+        names = {name for name, by in self._writes.names.items() if wanted(by)}
+        attributes = {name for name, by in self._writes.attributes.items() if wanted(by)}
+        classes = self._walker.classes
+        return {
+            (scope, name)
+            for state in self._states
+            for scope, name in state.heap
+            if (scope == MODULE and name in names) or (scope in classes and name in attributes)
+        }
+
+    def unfollowed(self, names: Iterable[str]) -> bool:
+        """Whether one of these names stands for something here that cannot be looked into."""
+        scopes = [MODULE, *self._walker.classes]
+        held = [
+            (state, state.heap[scope, name])
+            for state in self._states
+            for name in names
+            for scope in scopes
+            if (scope, name) in state.heap
+        ]
+        live = {id(state): {f.node for f in _live(state, names)} for state in self._states}
+        return any(
+            value.node not in live[id(state)]
+            if isinstance(value, Function)
+            else not isinstance(value, (External, Const))
+            for state, value in held
+        )
+
+
+Place = tuple[int, str]
+
+
+class Walked(dict[FunctionNode, tuple[Function, list[State]]]):
+    """The paths of each function that was walked."""
+
+
+def _forgotten(states: Iterable[State], places: set[Place]) -> Iterator[State]:
+    """The states, with these places holding anything at all."""
+    for state in states:
+        new = state.copy()
+        new.heap.update({place: Opaque() for place in places if place in state.heap})
+        yield new
+
+
+def _given(function: Function, key: str | None) -> tuple[list[Value], dict[str, Value]]:
+    """The key, and something for every other parameter that has to be given."""
+    taken = parameters(function.node)[function.bound is not None :]
+    positional = len(function.node.args.posonlyargs) + len(function.node.args.args)
+    room = positional > (function.bound is not None) or function.node.args.vararg is not None
+    arguments: list[Value] = [Text(Text.KEY)] if key and room else []
+    others = taken[1:] if arguments and positional > (function.bound is not None) else taken
+    needed = [p.arg for p in others if p.arg not in function.defaults]
+    return arguments, {name: Opaque() for name in needed}
 
 
 def _live(state: State, names: Iterable[str]) -> list[Function]:
     """The functions that these names stand for when the file has been imported."""
-    found: list[Value | None] = []
+    found: dict[tuple[FunctionNode, int], Function] = {}
     classes = {id(v): v for v in state.heap.values() if isinstance(v, Class)}.values()
     for name in names:
-        found.append(state.heap.get((MODULE, name)))
-        found += [_method(state.heap.get((cls.scope, name)), cls) for cls in classes]
-    functions = [value for value in found if isinstance(value, Function)]
-    return list({function.node: function for function in functions}.values())
+        held = state.heap.get((MODULE, name))
+        if isinstance(held, Function):
+            found[held.node, MODULE] = held
+        for cls in classes:
+            method = inherited(cls, name, state)
+            if isinstance(method, Function):
+                found[method.node, cls.scope] = _bound(method, cls)
+    return [*found.values()]
 
 
-def _method(value: Value | None, cls: Class) -> Value | None:
-    if not isinstance(value, Function):
-        return value
-    return value.binding(cls if value.kind == Function.CLASS else Instance(cls))
+def _bound(method: Function, cls: Class) -> Function:
+    """A method as it is called: of an object, unless it takes none."""
+    if method.kind == Function.CLASS:
+        return method.binding(cls)
+    taken = parameters(method.node)
+    if len(taken) == 1 and taken[0].arg not in ("self", "cls") and not method.node.args.vararg:
+        return method
+    return method.binding(Instance(cls))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codemod.reach.values import NONE, Const, Text
+from codemod.reach.values import NONE, Const, Opaque, Text
 
 if TYPE_CHECKING:
     import ast
@@ -76,7 +76,10 @@ class State:
         "skip",
         "trail",
         "tries",
+        "unlikely",
         "value",
+        "volatile",
+        "wrote_key",
     )
 
     def __init__(self, skip: Value | None) -> None:
@@ -92,6 +95,9 @@ class State:
         self.calls: tuple[tuple[ast.expr, FunctionNode], ...] = ()  # those under way
         self.generating = False  # a generator's body is being tried out
         self.tries = 0  # blocks around it in which an exception would be noticed
+        self.unlikely = False  # a module that asks could not be imported
+        self.volatile: frozenset[tuple[int, str]] = frozenset()  # names that handed-over code binds
+        self.wrote_key = False  # the environment was given something under an unknown name
 
     def copy(self) -> State:
         """A path that has come the same way."""
@@ -121,10 +127,12 @@ class State:
             self.trail = trail
 
     def change_everywhere(self, old: Value, new: Value) -> None:
-        """Let every name that stands for this very object stand for what became of it."""
+        """Let all that stands for this very object, or holds it, have what became of it."""
+        done: dict[int, Value] = {}
+        is_container = not isinstance(old, Opaque)
         for place, value in self.heap.items():
-            if value is old:
-                self.heap[place] = new
+            if value is old or value.holds_unknown() or (is_container and value.parts()):
+                self.heap[place] = value.replaced(old, new, done)
 
 
 def variable_in(world: World) -> Value | None:

@@ -12,6 +12,7 @@ from codemod.reach import externals
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterable
 
 ENDPOINT_MARKS = (
     "metadata.google",
@@ -43,6 +44,19 @@ class Value:
         """The values inside it."""
         return ()
 
+    def holds_unknown(self) -> bool:
+        """Whether a value is in it of which more may become known."""
+        return False
+
+    def replaced(
+        self,
+        old: Value,
+        new: Value,
+        done: dict[int, Value],  # noqa: ARG002 - for those with parts
+    ) -> Value:
+        """The same with `new` for `old` in it; `done` keeps what two names share one object."""
+        return new if self is old else self
+
 
 class Const(Value):
     """A value known exactly: None, a bool, a number, a string, bytes."""
@@ -66,10 +80,13 @@ class Text(Value):
     """A string that is not known: the key, a value of the environment, or made of them."""
 
     __slots__ = ("origin",)
-    KEY, ENVIRONMENT, DERIVED = "key", "environment", "derived"
+    KEY, CHANGED_KEY, ENVIRONMENT, DERIVED = "key", "changed key", "environment", "derived"
 
     def __init__(self, origin: str) -> None:
         self.origin = origin
+
+    def truth(self) -> bool | None:
+        return None if self.origin == Text.DERIVED else True  # `" ".strip()` is empty
 
     def inert(self) -> bool:
         return True
@@ -171,12 +188,17 @@ class Class(Value):
 
 
 class Instance(Value):
-    """An object of a class of the file."""
+    """An object of a class of the file; its own attributes are in its scope.
 
-    __slots__ = ("cls",)
+    One that the file did not make itself may have any.
+    """
 
-    def __init__(self, cls: Class) -> None:
+    __slots__ = ("cls", "made", "scope")
+
+    def __init__(self, cls: Class, scope: int = -1, *, made: bool = False) -> None:
         self.cls = cls
+        self.scope = scope
+        self.made = made
 
     def truth(self) -> bool | None:
         return None
@@ -201,13 +223,21 @@ class Suppressor(Value):
         self.kinds = kinds
 
 
+def _any_unknown(values: Iterable[Value]) -> bool:
+    return any(isinstance(value, Opaque) or value.holds_unknown() for value in values)
+
+
 class Sequence(Value):
     """A tuple, list or set whose items are known."""
 
-    __slots__ = ("items",)
+    __slots__ = ("_unknown", "items")
 
     def __init__(self, items: tuple[Value, ...]) -> None:
         self.items = items
+        self._unknown = _any_unknown(items)
+
+    def holds_unknown(self) -> bool:
+        return self._unknown
 
     def truth(self) -> bool:
         return bool(self.items)
@@ -218,14 +248,29 @@ class Sequence(Value):
     def parts(self) -> tuple[Value, ...]:
         return self.items
 
+    def replaced(self, old: Value, new: Value, done: dict[int, Value]) -> Value:
+        if self is old:
+            return new
+        if isinstance(old, Opaque) and not self._unknown:
+            return self
+        if id(self) not in done:
+            items = tuple(item.replaced(old, new, done) for item in self.items)
+            same = all(a is b for a, b in zip(items, self.items, strict=True))
+            done[id(self)] = self if same else Sequence(items)
+        return done[id(self)]
+
 
 class Mapping(Value):
     """A dict with constant keys."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("_unknown", "entries")
 
     def __init__(self, entries: dict[object, Value]) -> None:
         self.entries = entries
+        self._unknown = _any_unknown(entries.values())
+
+    def holds_unknown(self) -> bool:
+        return self._unknown
 
     def truth(self) -> bool:
         return bool(self.entries)
@@ -235,6 +280,17 @@ class Mapping(Value):
 
     def parts(self) -> tuple[Value, ...]:
         return (*map(Const, self.entries), *self.entries.values())
+
+    def replaced(self, old: Value, new: Value, done: dict[int, Value]) -> Value:
+        if self is old:
+            return new
+        if isinstance(old, Opaque) and not self._unknown:
+            return self
+        if id(self) not in done:
+            entries = {k: v.replaced(old, new, done) for k, v in self.entries.items()}
+            same = all(entries[k] is v for k, v in self.entries.items())
+            done[id(self)] = self if same else Mapping(entries)
+        return done[id(self)]
 
 
 class EnvironmentCopy(Value):
@@ -284,7 +340,9 @@ def names_endpoint(value: Value) -> bool:
 
 
 def holds_code(value: Value) -> bool:
-    """Whether the value is, or holds, something that asks when somebody calls it."""
+    """Whether the value is, or holds, something that may ask when somebody calls it."""
     if isinstance(value, External):
-        return externals.may_ask(value.path)
-    return isinstance(value, (Function, Instance)) or any(holds_code(p) for p in value.parts())
+        return externals.may_ask(value.path) or not externals.harmless(value.path)
+    if isinstance(value, Opaque):
+        return not value.inert()
+    return isinstance(value, (Function, Instance, Class)) or any(map(holds_code, value.parts()))

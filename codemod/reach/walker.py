@@ -20,14 +20,17 @@ class Walker(Flow):
     """Walks one file in one world."""
 
     def _Try(self, node: ast.Try | ast.TryStar, state: State) -> Paths:  # noqa: N802
-        state.tries += 1
+        caught, cleaned = bool(node.handlers), bool(node.finalbody)
+        state.tries += caught + cleaned
         paths: Paths = []
         for here in self.run(node.body, state):
-            here.tries -= 1
+            here.tries -= caught
             if here.flow == RAISE:
                 paths += self._handle(node.handlers, here)
             else:
                 paths += self.run(node.orelse, here) if here.flow == GO else [here]
+        for path in paths:
+            path.tries -= cleaned
         return [p for s in paths for p in self._finally(node.finalbody, s)]
 
     _TryStar = _Try
@@ -49,16 +52,18 @@ class Walker(Flow):
             return True
         trial = state.copy().leaves(GO)
         values = [v for s, v in self.evaluate(kind, trial) if s.flow == GO]
-        return _caught(state.exception, values[0].parts() or (values[0],)) if values else None
+        return self._caught(state.exception, values[0].parts() or (values[0],)) if values else None
 
     def _handler(self, handler: ast.ExceptHandler, state: State) -> Paths:
         state.handling = (*state.handling, (state.exception, state.certain))
         state.leaves(GO)
         if handler.name:
-            state.heap[self._home(handler.name), handler.name] = inert()
+            state.heap[self.home(handler.name), handler.name] = inert()
         paths = self.run(handler.body, state)
         for path in paths:
             path.handling = path.handling[:-1]
+            if handler.name:
+                path.heap.pop((self.home(handler.name), handler.name), None)
         return paths
 
     def _finally(self, body: list[ast.stmt], state: State) -> Paths:
@@ -88,9 +93,7 @@ class Walker(Flow):
             if here.flow == GO and items[0].optional_vars is not None:
                 bound = self.bind(items[0].optional_vars, Opaque(inert=manager.inert()), here)
             for path in bound:
-                paths += (
-                    self._managed(manager, items[1:], body, path) if path.flow == GO else [path]
-                )
+                paths += self._managed(manager, items, body, path) if path.flow == GO else [path]
         return paths
 
     def _managed(
@@ -98,32 +101,33 @@ class Walker(Flow):
     ) -> Paths:
         """The body under one context manager, which may swallow its exceptions."""
         if manager.inert():
-            return self._with_items(items, body, state)
+            return self._with_items(items[1:], body, state)
+        if not isinstance(manager, Suppressor):
+            state.may_reach(self.trail(items[0].context_expr, state))
         state.tries += 1
         paths: Paths = []
-        for here in self._with_items(items, body, state):
+        for here in self._with_items(items[1:], body, state):
             here.tries -= 1
             kinds = manager.kinds if isinstance(manager, Suppressor) else None
-            swallowed = None if kinds is None else _caught(here.exception, kinds)
+            swallowed = None if kinds is None else self._caught(here.exception, kinds)
             if here.flow == RAISE and swallowed is not False:
                 paths.append(here.copy().leaves(GO))
             if here.flow != RAISE or swallowed is not True:
                 paths.append(here)
         return paths
 
+    def _caught(self, exception: type[BaseException] | None, kinds: Sequence[Value]) -> bool | None:
+        answers = [self._is_instance(exception, kind) for kind in kinds]
+        if True in answers:
+            return True
+        return None if None in answers else False
 
-def _caught(exception: type[BaseException] | None, kinds: Sequence[Value]) -> bool | None:
-    answers = [_is_instance(exception, kind) for kind in kinds]
-    if True in answers:
-        return True
-    return None if None in answers else False
-
-
-def _is_instance(exception: type[BaseException] | None, kind: Value) -> bool | None:
-    """Whether an exception of that class is caught as `kind`; None where one is not known."""
-    wanted = externals.exception_class(kind.path) if isinstance(kind, External) else None
-    if wanted in (BaseException, Exception) and exception is None:
-        return True
-    if exception is None or not isinstance(kind, External):
-        return None
-    return issubclass(exception, wanted) if wanted else False
+    def _is_instance(self, exception: type[BaseException] | None, kind: Value) -> bool | None:
+        """Whether an exception of that class is caught as `kind`; None where one is not known."""
+        wanted = self.exception_of(kind)
+        if exception is None:
+            return True if wanted in (BaseException, Exception) else None
+        if wanted is not None:
+            return issubclass(exception, wanted)
+        own = isinstance(kind, External) and externals.is_own_exception(kind.path)
+        return False if own else None

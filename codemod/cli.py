@@ -1,0 +1,202 @@
+"""The command line: thin commands that import their work late, and the only place that prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from codemod import __version__
+from codemod.errors import CodemodError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codemod.locate import Copy, Target
+    from codemod.model import Patch, Report
+
+_COLOURS = {"applied": "green", "already": "green", "refused": "red", "failed": "red"}
+
+
+class _Shown(click.ClickException):
+    """One line on stderr and the exit code of the error that it stands for."""
+
+    def __init__(self, error: CodemodError) -> None:
+        super().__init__(str(error))
+        self.exit_code = error.exit_code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        line = " ".join(self.format_message().splitlines())
+        click.echo(f"codemod: error: {line}", file=file or sys.stderr)
+
+
+class _Commands(click.Group):
+    """The group that turns the project's errors into one line, once, for all commands."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            # A file name may hold bytes that the terminal's encoding has no character for.
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except CodemodError as error:
+            raise _Shown(error) from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Fix the jax that is already there: TPU_SKIP_MDS_QUERY is honoured, no metadata server asked.
+
+    TARGET is an interpreter, a virtual or conda environment, a site-packages folder, any folder
+    (searched for copies of jax), the jax folder, or cloud_tpu_cluster.py itself. Without one,
+    the active environment.
+
+    Exit codes: 0 well; 1 something is to be done; 2 wrong usage; 3 refused or failed; 4 no jax found.
+    """
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that every command has."""
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row."),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+        click.option(
+            "--patches",
+            "folders",
+            metavar="DIR",
+            multiple=True,
+            help="Also use the patches of this folder.",
+        ),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="How the results are printed.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+_targets = click.argument("targets", metavar="[TARGET]...", nargs=-1)
+_patch = click.option("--patch", "ids", metavar="ID", multiple=True, help="Only this patch.")
+
+
+@cli.command("list")
+@click.option("--examples", is_flag=True, help="Show what each patch changes and what it leaves.")
+@_options
+def list_(*, examples: bool, form: str, folders: Sequence[str], quiet: bool, verbose: bool) -> None:
+    """List the patches: what they fix and which releases need them."""
+    del verbose
+    from codemod.registry import load
+
+    patches = load(folders)
+    if form == "json":
+        from codemod.report.jsonreport import list_json
+
+        click.echo(list_json(patches), nl=False)
+    elif not quiet:
+        from codemod.report.textreport import list_text
+
+        click.echo(list_text(patches, examples=examples), nl=False)
+
+
+@cli.command()
+@_targets
+@_patch
+@_options
+def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], **how: Any) -> None:
+    """Print what apply would do as a unified diff, which git apply takes."""
+    from codemod.commands import apply as run
+
+    report = run(_found(targets, quiet=how["quiet"]), _chosen(folders, ids), write=False)
+    if how["form"] == "json":
+        _print(report, **how)
+    else:
+        click.echo(report.diff, nl=False)
+        _complain(report)
+    _leave(report, quiet=how["quiet"])
+
+
+@cli.command()
+@_targets
+@_patch
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
+@_options
+def apply(  # noqa: PLR0913 - one argument an option
+    *,
+    targets: Sequence[str],
+    ids: Sequence[str],
+    folders: Sequence[str],
+    check: bool,
+    dry_run: bool,
+    **how: Any,
+) -> None:
+    """Put the guard into every copy of jax in TARGET, in place, or refuse and write nothing."""
+    from codemod.commands import apply as run
+
+    report = run(
+        _found(targets, quiet=how["quiet"]),
+        _chosen(folders, ids),
+        write=not (check or dry_run),
+    )
+    if dry_run and how["form"] == "text" and not how["quiet"]:
+        click.echo(report.diff, nl=False)
+    _print(report, **how)
+    _leave(report, quiet=how["quiet"])
+
+
+def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:
+    from codemod.commands import find_targets
+
+    targets = find_targets(arguments)
+    if not arguments and not quiet:
+        click.echo(f"codemod: {targets[0].why}", err=True)
+    return targets
+
+
+def _chosen(folders: Sequence[str], ids: Sequence[str]) -> list[Patch]:
+    from codemod.registry import choose, load
+
+    return choose(load(folders), ids)
+
+
+def _print(report: Report, *, form: str, quiet: bool, verbose: bool) -> None:
+    if form == "json":
+        from codemod.report.jsonreport import to_json
+
+        click.echo(to_json(report), nl=False)
+    elif quiet:
+        _complain(report)
+    else:
+        from codemod.report.textreport import to_text
+
+        click.echo(to_text(report, verbose=verbose), nl=False, color=_colour())
+
+
+def _colour() -> bool | None:
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def _complain(report: Report) -> None:
+    """What was refused or failed, on stderr: the results are elsewhere, or not wanted."""
+    from codemod.model import Exit
+    from codemod.report.textreport import complaints
+
+    if report.exit_code >= Exit.REFUSED:
+        click.echo(complaints(report), nl=False, err=True)
+
+
+def _leave(report: Report, *, quiet: bool) -> None:
+    if not quiet:
+        for note in report.notes:
+            click.echo(f"codemod: note: {note}", err=True)
+    sys.exit(int(report.exit_code))

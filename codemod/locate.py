@@ -1,0 +1,354 @@
+"""From what a user names, or from the active environment, to the copies in it; imports no jax."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codemod.errors import CodemodError, Refused, UsageError
+from codemod.model import Kind
+from codemod.textfile import read_regular, reason, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+NAME = "cloud_tpu_cluster.py"
+IN_PACKAGE = Path("_src", "clusters", NAME)
+IN_SITE = "jax" / IN_PACKAGE
+SKIPPED = {".git", ".hg", "node_modules", "__pycache__"}
+SITES = {"site-packages", "dist-packages"}
+LAYOUTS = (
+    "lib*/python3*/site-packages",
+    "lib*/python3*/dist-packages",
+    "Lib/site-packages",  # Windows
+)
+MARKS = ("pyvenv.cfg", "conda-meta")
+PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+TIMEOUT = 30.0  # seconds for an interpreter to start on a slow disk
+
+SHARES_BASE = rb"(?mi)^include-system-site-packages[ \t]*=[ \t]*true[ \t]*\r?$"
+
+# Nothing but `sys` is imported: a file of the current folder could be taken for any other module.
+PATH_MARK = "codemod sys.path: "
+PATH_SCRIPT = (
+    "import sys; sys.stdout.buffer.write(('\\n' + sys.argv[1] + "
+    "ascii([str(entry) for entry in sys.path if entry]) + '\\n').encode())"
+)
+
+METADATA_FIELD = rb"(?m)^(Name|Version):[ \t]*(\S+)[ \t]*\r?$"
+VERSION = rb"(?m)^(?:_version|__version__)[ \t]*(?::[^=\n]*)?=[ \t]*[\"']([\w.+!-]+)[\"']"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """One `cloud_tpu_cluster.py`; `relative` is its path from the target's root, with slashes."""
+
+    path: Path
+    relative: str
+    jax_version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What an argument stands for: the copies in it, and the interpreter that imports them.
+
+    `why` says what the argument was taken for, or where it came from. `notes` are things left
+    out that a person should know of.
+    """
+
+    argument: str
+    kind: Kind
+    root: Path
+    why: str
+    copies: tuple[Copy, ...]
+    python: Path | None
+    notes: tuple[str, ...] = ()
+
+
+def locate(argument: str | None, *, environ: Mapping[str, str]) -> Target:
+    """Return what `argument` names, or the active environment for None; it may hold no copy.
+
+    Raises UsageError for what does not exist or cannot hold a copy, and CodemodError for an
+    interpreter that does not answer.
+    """
+    if argument is None:
+        argument, origin = _active(environ)
+        return _located(argument, origin, environ)
+    if not argument:
+        raise UsageError("an empty string is given as the target")
+    return _located(argument, "", environ)
+
+
+def _active(environ: Mapping[str, str]) -> tuple[str, str]:
+    import sys
+
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if value := environ.get(name):
+            return value, f"{name} is set to {show(value)}"
+    if not sys.executable:
+        raise UsageError("no environment is active and the running interpreter is unknown")
+    return sys.executable, f"the running interpreter, {show(sys.executable)}"
+
+
+def _located(argument: str, origin: str, environ: Mapping[str, str]) -> Target:
+    path = _existing(argument, origin)
+    if path.is_dir():
+        return _directory(argument, path, origin)
+    if path.suffix == ".py":
+        copy = _copy(path, path.parent)
+        return Target(
+            argument=argument,
+            kind=Kind.FILE,
+            root=path.parent,
+            why=origin or "a file",
+            copies=(copy,),
+            python=_python_around(path.parents[3]) if _is_installed(path) else None,
+        )
+    if not path.name.startswith("python"):
+        raise UsageError(f"{show(argument)}: not an interpreter, a folder or a .py file")
+    sites = _import_path(path, environ)
+    return _environment(argument, path.parent, origin or "an interpreter", path, [sites])
+
+
+def _is_installed(path: Path) -> bool:
+    return path.parts[-len(IN_SITE.parts) - 1 : -len(IN_SITE.parts)] in {(n,) for n in SITES}
+
+
+def _existing(argument: str, origin: str) -> Path:
+    path = Path(argument)
+    prefix = f"{origin}: " if origin else f"{show(argument)}: "
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise UsageError(prefix + "does not exist") from error
+    except OSError as error:
+        raise CodemodError(prefix + reason(error)) from error
+    return path.resolve() if ".." in path.parts else path.absolute()
+
+
+def _directory(argument: str, path: Path, origin: str) -> Target:
+    if os.path.lexists(path / IN_PACKAGE):
+        return _package(argument, path, origin)
+    if path.name in SITES:
+        why = origin or f"a {path.name} folder"
+        return _environment(argument, path, why, _python_around(path), [[path]])
+    python = _python_in(path)
+    marked = any(_is_there(path / mark) for mark in MARKS)
+    if python or marked:
+        found = _environment(argument, path, origin or "an environment", python, _sites(path))
+        # A root file system or a checkout may have a bin/python as well.
+        if found.copies or marked:
+            return replace(found, notes=(*found.notes, *_base_note(found)))
+    return _folder(argument, path, origin)
+
+
+def _base_note(found: Target) -> Iterator[str]:
+    """Say that an environment without a jax of its own may import that of its base."""
+    config = _content(found.root / "pyvenv.cfg")
+    if not found.copies and re.search(SHARES_BASE, config):
+        place = show(found.python or found.root)
+        yield f"{place}: may import the jax of its base: name this interpreter to look there"
+
+
+def _package(argument: str, path: Path, origin: str) -> Target:
+    """Return the target for a jax folder itself."""
+    installed = path.parent.name in SITES
+    root = path.parent if installed else path
+    return Target(
+        argument=argument,
+        kind=Kind.ENVIRONMENT if installed else Kind.TREE,
+        root=root,
+        why=origin or "a jax folder",
+        copies=(_copy(path / IN_PACKAGE, root),),
+        python=_python_around(root) if installed else None,
+    )
+
+
+def _folder(argument: str, path: Path, origin: str) -> Target:
+    notes: list[str] = []
+    copies = [_copy(found, path) for found in _search(path, notes)]
+    return Target(
+        argument=argument,
+        kind=Kind.TREE,
+        root=path,
+        why=origin or "a folder",
+        copies=tuple(sorted(copies, key=lambda copy: copy.relative)),
+        python=None,
+        notes=tuple(notes),
+    )
+
+
+def _search(top: Path, notes: list[str]) -> Iterator[Path]:
+    """Yield the copies below a folder; what cannot be listed goes to `notes`."""
+    wanted = str(IN_PACKAGE.parent)
+    folders = [str(top)]
+    while folders:
+        folder = folders.pop()
+        is_clusters = folder.endswith(os.sep + wanted)
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if is_clusters and entry.name == NAME:
+                        yield Path(entry.path)
+                    elif entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError as error:
+            notes.append(f"{show(folder)}: not searched: {reason(error)}")
+
+
+def _environment(
+    argument: str, prefix: Path, why: str, python: Path | None, importers: Sequence[Sequence[Path]]
+) -> Target:
+    """Return the target for site-packages folders, one sequence for each interpreter.
+
+    An interpreter takes the first jax on its path: any other is only noted.
+    """
+    notes: list[str] = []
+    files: list[Path] = []
+    for sites in importers:
+        holders = [site for site in sites if _has_jax(site)]
+        files += [site / IN_SITE for site in holders[:1] if os.path.lexists(site / IN_SITE)]
+        notes += [
+            f"{show(site / 'jax')}: left alone, {show(holders[0] / 'jax')} is imported before it"
+            for site in holders[1:]
+        ]
+        if not holders:
+            notes += _source_elsewhere(sites)
+    inside = all(file.is_relative_to(prefix) for file in files)
+    root = prefix if inside else files[0].parents[len(IN_SITE.parts) - 1]
+    return Target(
+        argument=argument,
+        kind=Kind.ENVIRONMENT,
+        root=root,
+        why=why,
+        copies=tuple(_copy(file, root) for file in files),
+        python=python,
+        notes=tuple(notes),
+    )
+
+
+def _has_jax(site: Path) -> bool:
+    return os.path.lexists(site / IN_SITE) or _is_there(site / "jax" / "__init__.py")
+
+
+def _source_elsewhere(sites: Iterable[Path]) -> list[str]:
+    return [
+        f"{show(info)}: the jax of this is elsewhere (an editable install?): name its folder"
+        for site in sites
+        for info in _dist_infos(site)
+    ]
+
+
+def _sites(prefix: Path) -> list[list[Path]]:
+    """Return the site-packages folders of a prefix, one list for each Python version in it."""
+    versions: dict[str, list[Path]] = {}
+    seen: set[Path] = set()
+    for layout in LAYOUTS:
+        for site in sorted(prefix.glob(layout)):
+            real = site.resolve()
+            if real not in seen:  # lib64 is often a link to lib
+                seen.add(real)
+                versions.setdefault(site.parent.name, []).append(site)
+    return list(versions.values())
+
+
+def _python_in(prefix: Path) -> Path | None:
+    return next((prefix / name for name in PYTHONS if _is_there(prefix / name)), None)
+
+
+def _python_around(site: Path) -> Path | None:
+    """Return the interpreter of a site-packages folder, from where it lies."""
+    prefixes = list(site.parents)[1:3]  # of Lib/site-packages, of lib/python3.11/site-packages
+    return next((python for prefix in prefixes if (python := _python_in(prefix))), None)
+
+
+def _import_path(python: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return the folders that an interpreter imports from, in its order."""
+    import subprocess
+
+    command = [str(python), "-B", "-c", PATH_SCRIPT, PATH_MARK]
+    try:
+        run = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environ),
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CodemodError(f"{show(python)}: no answer in {TIMEOUT:g} seconds") from error
+    except OSError as error:
+        raise CodemodError(f"{show(python)}: cannot be run: {reason(error)}") from error
+    if run.returncode:
+        raise CodemodError(f"{show(python)}: exit status {run.returncode}{_last(run.stderr)}")
+    return _parse_path(python, run.stdout)
+
+
+def _last(output: bytes) -> str:
+    lines = output.decode(errors="replace").split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return f": {show(last.strip()[:200])}" if last else ""
+
+
+def _parse_path(python: Path, output: bytes) -> list[Path]:
+    import ast
+
+    start = ("\n" + PATH_MARK).encode()
+    _, found, rest = output.rpartition(start)
+    try:
+        entries = ast.literal_eval(rest.partition(b"\n")[0].decode()) if found else None
+    except (ValueError, SyntaxError):
+        entries = None
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        raise CodemodError(f"{show(python)}: does not answer as a Python interpreter does")
+    return [Path(entry).absolute() for entry in dict.fromkeys(entries)]
+
+
+def _copy(path: Path, root: Path) -> Copy:
+    relative = path.relative_to(root).as_posix()
+    return Copy(path=path, relative=relative, jax_version=_jax_version(path))
+
+
+def _jax_version(path: Path) -> str | None:
+    """Return what the installation, else the source, says; a hint only, for people."""
+    if path.parts[-len(IN_PACKAGE.parts) :] != IN_PACKAGE.parts:
+        return None
+    package = path.parents[2]
+    installed = set()
+    if package.name == "jax":
+        installed = {_metadata_version(info) for info in _dist_infos(package.parent)} - {None}
+    if len(installed) == 1:
+        return installed.pop()
+    found = re.search(VERSION, _content(package / "version.py"))
+    return found[1].decode() if found else None
+
+
+def _dist_infos(site: Path) -> list[Path]:
+    return sorted(site.glob("jax-*.dist-info"))
+
+
+def _metadata_version(info: Path) -> str | None:
+    head = re.split(rb"\r?\n\r?\n", _content(info / "METADATA"), maxsplit=1)[0]
+    fields = dict(re.findall(METADATA_FIELD, head))
+    if fields.get(b"Name", b"").lower() != b"jax" or b"Version" not in fields:
+        return None
+    return str(fields[b"Version"], "utf-8", "replace")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:  # `Path.exists` lets a missing permission through
+        return False
+    return True
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except Refused:
+        return b""

@@ -1,0 +1,161 @@
+"""Attributes and items: what `x.name` and `x[index]` stand for, and what setting them does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemod.reach import environment, externals
+from codemod.reach.base import inherited
+from codemod.reach.operators import Operators
+from codemod.reach.state import GO, State
+from codemod.reach.values import (
+    NONE,
+    Class,
+    Const,
+    EnvironmentCopy,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    Opaque,
+    Sequence,
+    Super,
+    Text,
+    Value,
+    names_endpoint,
+)
+
+if TYPE_CHECKING:
+    import ast
+
+    from codemod.reach.environment import Steps
+
+
+class Attributes(Operators):
+    """Attributes and items, on top of operators."""
+
+    def _Attribute(self, node: ast.Attribute, state: State) -> Steps:  # noqa: N802 - ast's name
+        steps: Steps = []
+        for here, value in self.evaluate(node.value, state):
+            steps += [(here, NONE)] if here.flow != GO else self.attribute(value, node, here)
+        return steps
+
+    def attribute(self, value: Value, node: ast.Attribute, state: State) -> Steps:
+        """What `node`, an attribute of `value`, stands for."""
+        name = node.attr
+        if isinstance(value, External):
+            sure = externals.harmless(value.path) or externals.may_ask(value.path)
+            found = self.external(f"{value.path}.{name}")
+            return [(state, found)] if sure else self.may_fail(state, found, AttributeError)
+        if isinstance(value, Const) and not hasattr(value.value, name):
+            return [(state.raises(AttributeError), NONE)]
+        if isinstance(value, (Const, Text, Sequence, Mapping, EnvironmentCopy)):
+            return [(state, Method(value, name))]
+        member = self._member_of(value, name, state)
+        if isinstance(member, Function) and member.kind == Function.PROPERTY and member.bound:
+            return self.call(member, [], {}, node, state)
+        if member is not None:
+            return [(state, member)]
+        self.use([value], node, state)
+        return self.may_fail(state, Opaque(inert=value.inert(), endpoint=names_endpoint(value)))
+
+    def _member_of(self, value: Value, name: str, state: State) -> Value | None:
+        bound: Value | None = value
+        if isinstance(value, Class):
+            found = inherited(value, name, state)
+            if isinstance(found, Function) and found.kind != Function.CLASS:
+                return found  # not bound: `Class.method` takes the object as an argument
+        elif isinstance(value, Instance):
+            own = state.heap.get((value.scope, name))
+            if own is not None:
+                return own
+            found = inherited(value.cls, name, state)
+            if not value.made and name in self.writes.attributes:
+                return Opaque()  # set on the object by whoever made it
+        elif isinstance(value, Super):
+            found, bound = self.super_member(value, name, state), value.bound
+        else:
+            return None
+        return found.binding(bound) if isinstance(found, Function) and bound else found
+
+    def _Subscript(self, node: ast.Subscript, state: State) -> Steps:  # noqa: N802
+        steps: Steps = []
+        for here, values in self.each((node.value, node.slice), state):
+            if here.flow != GO:
+                steps.append((here, NONE))
+            else:
+                self.use(values, node, here)
+                steps += self._item(node, values[0], values[1], here)
+        return steps
+
+    def _item(self, node: ast.Subscript, holder: Value, index: Value, state: State) -> Steps:
+        if environment.is_environment(holder):
+            self.note_look_up(node, index)
+            return environment.read(self.world, state, holder, "__getitem__", [index])
+        if holder.is_none():
+            return [(state.raises(TypeError), NONE)]
+        number = index.value if isinstance(index, Const) else None
+        if isinstance(number, int) and isinstance(holder, Sequence):
+            inside = -len(holder.items) <= number < len(holder.items)
+            return [(state, holder.items[number]) if inside else (state.raises(IndexError), NONE)]
+        return self.may_fail(state, Opaque(inert=holder.inert(), endpoint=names_endpoint(holder)))
+
+    # Setting them.
+    def set_item(self, target: ast.Subscript, value: Value | None, state: State) -> list[State]:
+        """`holder[index] = value`, or its removal where `value` is None."""
+        paths: list[State] = []
+        for here, values in self.each((target.value, target.slice), state):
+            if here.flow == GO:
+                self.use(values, target, here)
+                paths += self._write(values[0], values[1], value, here)
+            else:
+                paths.append(here)
+        return paths
+
+    def _write(self, holder: Value, index: Value, value: Value | None, state: State) -> list[State]:
+        if environment.is_environment(holder):
+            if value is None:
+                steps = environment.read(self.world, state, holder, "__getitem__", [index])
+            else:
+                steps = [(state, value)]
+            for here, _ in steps:
+                if here.flow == GO:
+                    environment.write(here, holder, index, value)
+            return [here for here, _ in steps]
+        if isinstance(holder, Sequence):
+            kept = holder.inert() and (value is None or value.inert())
+            state.change_everywhere(holder, Opaque(inert=kept))
+        elif holder.is_none() or isinstance(holder, (Const, Text)):
+            return [state.raises(TypeError)]
+        return [here for here, _ in self.may_fail(state, NONE)]
+
+    def set_attribute(self, target: ast.Attribute, value: Value, state: State) -> list[State]:
+        """`holder.name = value`."""
+        paths: list[State] = []
+        for here, holder in self.evaluate(target.value, state):
+            if here.flow == GO:
+                self.put(holder, target.attr, value, here)
+            paths.append(here)
+        return paths
+
+    def put(self, holder: Value, name: str, value: Value, state: State) -> None:
+        """Set an attribute, by name: of an object, a class, or `os.environ` itself."""
+        if isinstance(holder, Instance):
+            if isinstance(inherited(holder.cls, name, state), Function):
+                state.heap[holder.scope, name] = Opaque()  # a property's setter, or in its place
+            else:
+                state.heap[holder.scope, name] = value
+        elif isinstance(holder, Class):
+            state.heap[holder.scope, name] = value
+        elif isinstance(holder, External):
+            if f"{holder.path}.{name}" == environment.LIVE:
+                environment.forget(state, External(environment.LIVE))
+        elif not holder.inert():
+            self.forget_attribute(name, state)
+
+    def forget_attribute(self, name: str, state: State) -> None:
+        """An attribute of that name was set on something that is not known."""
+        scopes = [*self.classes, *self.objects]
+        for place in [(scope, name) for scope in scopes if (scope, name) in state.heap]:
+            state.heap[place] = Opaque()

@@ -1,0 +1,1 @@
+"""What was found and done, as text or data: functions that print nothing."""

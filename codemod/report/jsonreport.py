@@ -1,0 +1,83 @@
+"""Reports as JSON documents, `"version": 1`; their schemas are in `codemod/schema`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemod.model import Patch, Report, Result
+
+VERSION = 1
+
+
+def to_json(report: Report) -> str:
+    """The whole report as one JSON document, with a line break at the end."""
+    document = {
+        "version": VERSION,
+        "command": report.command,
+        "results": [_row(row) for row in report.results],
+        "unreadable": [
+            {"file": row.file, "line": row.line, "why": row.message}
+            for row in report.results
+            if row.outcome in ("refused", "failed")
+        ],
+        "notes": list(report.notes),
+        "summary": {str(k): n for k, n in Counter(row.outcome for row in report.results).items()},
+        "exit_code": int(report.exit_code),
+    }
+    if report.diff:
+        document["diff"] = report.diff.decode("utf-8", "backslashreplace")
+    return _dump(document)
+
+
+def _row(row: Result) -> dict[str, Any]:
+    return {
+        "target": row.target,
+        "kind": row.kind,
+        "file": row.file,
+        "line": row.line,
+        "jax_version": row.jax_version,
+        "patch": row.patch,
+        "status": row.status,
+        "reason": row.reason,
+        "guard": row.guard,
+        "evidence": [{"line": found.line, "text": found.text} for found in row.evidence],
+        "outcome": row.outcome,
+        "message": row.message,
+    }
+
+
+def list_json(patches: Sequence[Patch]) -> str:
+    """The patches with all that they declare, as one JSON document."""
+    return _dump(
+        {
+            "version": VERSION,
+            "command": "list",
+            "patches": [_patch(patch) for patch in patches],
+        }
+    )
+
+
+def _patch(patch: Patch) -> dict[str, Any]:
+    return {
+        "id": patch.id,
+        "title": patch.title,
+        "bug": patch.bug,
+        "origin": patch.origin,
+        "forwarded": patch.forwarded,
+        "fixed_upstream_in": patch.fixed_upstream_in,
+        "releases": patch.releases,
+        "requires": list(patch.requires),
+        "examples": [
+            {"name": e.name, "status": e.status, "before": e.before, "after": e.after}
+            for e in patch.examples
+        ],
+    }
+
+
+def _dump(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

@@ -1,0 +1,101 @@
+"""A report as text for people: one block a copy, one line a patch, a summary at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from codemod.model import Guard, Outcome, Reason, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemod.model import Patch, Report, Result
+
+_SUMMARY = {
+    Outcome.APPLIED: "applied",
+    Outcome.WOULD_CHANGE: "would be applied",
+    Outcome.ALREADY: "already there",
+    Outcome.NONE: "not needed",
+    Outcome.REFUSED: "refused",
+    Outcome.FAILED: "failed",
+}
+
+
+def to_text(report: Report, *, verbose: bool = False) -> str:
+    """The whole report, with a line break at the end."""
+    lines: list[str] = []
+    file = None
+    for row in report.results:
+        if row.file != file:
+            file = row.file
+            lines.append(f"{file} (jax {row.jax_version})" if row.jax_version else file)
+        lines.append(_line(row))
+        if verbose:
+            lines += [f"      line {found.line}: {found.text}" for found in row.evidence]
+    return "\n".join([*lines, summary(report)]) + "\n"
+
+
+def summary(report: Report) -> str:
+    """One line: how many patches had which outcome, over how many copies."""
+    counted = Counter(row.outcome for row in report.results)
+    parts = [f"{counted[o]} {words}" for o, words in _SUMMARY.items() if counted[o]]
+    copies = len({row.file for row in report.results})
+    return f"{copies} {'copy' if copies == 1 else 'copies'} of jax: {', '.join(parts)}"
+
+
+def _line(row: Result) -> str:
+    return f"  {row.outcome:<12} {row.patch:<22} {_why(row)}".rstrip()
+
+
+def _why(row: Result) -> str:
+    """What a person wants to know of a row, in a few words."""
+    if row.outcome in (Outcome.REFUSED, Outcome.FAILED):
+        place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
+        return f"{row.reason}: {place}{row.message}"
+    if row.status is Status.AFFECTED:
+        return f"line {row.line} asks the metadata server"
+    if row.outcome is Outcome.ALREADY:
+        return _guarded(row)
+    return "" if row.outcome is Outcome.APPLIED else str(row.reason)
+
+
+def _guarded(row: Result) -> str:
+    words = str(row.reason)
+    if row.reason is Reason.UPSTREAM:
+        words += f", guarded on line {row.line}: this patch can be dropped"
+    if row.guard is Guard.TRUTHY:
+        words += "; `false`, `0` or an empty value still asks"
+    return words
+
+
+def list_text(patches: Sequence[Patch], *, examples: bool) -> str:
+    """The patches, what they fix and which releases need them; with their examples if asked."""
+    return "\n".join(_patch_text(patch, examples=examples) for patch in patches)
+
+
+def _patch_text(patch: Patch, *, examples: bool) -> str:
+    upstream = patch.fixed_upstream_in or "no release yet"
+    lines = [
+        patch.id,
+        f"  {patch.title}",
+        f"  needed by: jax {patch.releases}    upstream has it in: {upstream}",
+        f"  bug: {patch.bug}",
+    ]
+    if patch.requires:
+        lines.append(f"  requires: {', '.join(patch.requires)}")
+    for example in patch.examples if examples else ():
+        lines += ["", f"  example: {example.name} ({example.status})", *_indented(example.before)]
+        if example.after is not None:
+            lines += ["  becomes", *_indented(example.after)]
+    return "\n".join(lines) + "\n"
+
+
+def _indented(source: str) -> list[str]:
+    return [f"    {line}".rstrip() for line in source.splitlines()]
+
+
+def complaints(report: Report) -> str:
+    """A line for each row that was refused or failed."""
+    wrong = [row for row in report.results if row.outcome in (Outcome.REFUSED, Outcome.FAILED)]
+    return "".join(f"codemod: {row.file}: {row.patch}: {row.outcome}: {_why(row)}\n" for row in wrong)

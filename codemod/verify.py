@@ -1,0 +1,186 @@
+"""Proves by running it that one copy leaves the metadata server alone when it is told to."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from codemod import scenarios
+from codemod.child_process import Child, Gone
+from codemod.metadata_server import MetadataServer
+from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
+from codemod.verify_cluster import verify_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["verify_cluster", "verify_module"]
+
+SCRIPT = Path(__file__).with_name("probe_child.py")
+PATIENT = 5.0  # seconds on a socket: the machine may be busy
+IMPATIENT = 0.03  # seconds, where the server is known to be silent
+CLEARED = (
+    "GCE_METADATA_IP",
+    "TPU_PROCESS_ADDRESSES",
+    "TPU_PROCESS_ADDRESSES_PATH",
+    scenarios.VARIABLE,
+    *scenarios.KEYS,
+    *scenarios.WORKERS,
+)
+
+
+def verify_module(python: Path, copy: Path, *, timeout: float = 30.0) -> Verdict:
+    """Return the verdict on the file `copy`, run by the interpreter `python`.
+
+    `timeout` is in seconds and holds for the whole run. Nothing is raised for a copy that
+    cannot be run: such a verdict has `failed` set.
+    """
+    run = _Run(python.absolute(), copy.absolute(), timeout)  # the child runs elsewhere
+    run.rows()
+    return Verdict(
+        level=Level.MODULE,
+        target=str(copy),
+        about=run.about,
+        rows=tuple(run.done),
+        notes=tuple(run.notes),
+    )
+
+
+class _Run:
+    """One child from start to end, and what it has shown so far."""
+
+    def __init__(self, python: Path, copy: Path, timeout: float) -> None:
+        self.done: list[Row] = []
+        self.notes: list[str] = []
+        self.about = f"{_version(copy)}, {python}"
+        self._python, self._copy = python, copy
+        self._deadline = time.monotonic() + timeout
+        self._arguments = (str(copy), str(timeout + 5))
+        self._current = _broken("start", "")
+
+    def rows(self) -> None:
+        """Make all calls; whatever ends the child early becomes the last row."""
+        try:
+            with (
+                MetadataServer(scenarios.ATTRIBUTES) as self._server,
+                Child(self._python, SCRIPT, self._arguments, {}) as self._child,
+            ):
+                self._greet()
+                for variable in scenarios.VALUES:
+                    self.done.extend(self._with(variable))
+                self._part()
+        except Gone as gone:
+            why = f"{gone}, in {self._current.call} with {self._current.scenario}"
+            self.done.append(replace(self._current, broken=why))
+
+    def _greet(self) -> None:
+        hello = self._child.receive(self._deadline)
+        self.about = f"{_version(self._copy)}, Python {hello['python']}"
+        if hello["requests"] == "stand-in":
+            self.notes.append("requests is not installed there: urllib stood in for it")
+
+    def _part(self) -> None:
+        self._current = _broken("end", "")
+        self._child.finish(self._deadline)
+        self._child.end()
+        if self._child.stdout.size:
+            raise Gone(f"the copy printed: {self._child.stdout.last_line()!r}")
+
+    def _with(self, variable: str | None) -> Iterator[Row]:
+        """Load the copy afresh with this value of the variable, and yield a row for each call."""
+        where = Scenario(variable=variable, environment=Environment.ABSENT, server=Server.UP)
+        self._current = replace(_broken("import", "a module"), scenario=where)
+        loaded = self._ask(where, {"op": "load"}, {})
+        if stub := loaded.get("stub"):
+            note = f"jax._src.cloud_tpu_init is a stub: {stub}"
+            self.notes.extend({note} - set(self.notes))
+        row = self._judge_import(loaded)
+        yield row
+        if row.broken is None:
+            for call in scenarios.calls(variable, loaded["classes"]):
+                yield self._row(call)
+
+    def _judge_import(self, loaded: dict[str, Any]) -> Row:
+        why = None
+        if loaded.get("exception"):
+            why = f"the copy cannot be imported: {loaded['exception']}"
+        elif not loaded["env_value"]:
+            why = "the copy has no get_tpu_env_value"
+        elif scenarios.GKE not in loaded["classes"]:
+            why = f"the copy has no {scenarios.GKE}"
+        row = self._observed(self._current, loaded)
+        broken = row.broken or why
+        quiet = not (row.requests or row.other_connections)
+        return replace(row, ok=quiet and broken is None, broken=broken)
+
+    def _row(self, call: scenarios.Call) -> Row:
+        expected = ", or ".join(map(str, call.ways))
+        self._current = replace(_broken(str(call), expected), scenario=call.scenario)
+        command = {"op": "call", "call": [call.owner, call.name, call.arguments]}
+        row = self._observed(self._current, self._ask(call.scenario, command, call.environment))
+        traffic = row.requests + len(row.other_connections)
+        ok = any(way.holds(traffic, row.value, row.exception) for way in call.ways)
+        return replace(row, ok=ok and row.broken is None)
+
+    def _ask(self, scenario: Scenario, command: Any, environment: Any) -> dict[str, Any]:
+        self._server.start(scenario.server)
+        silent = scenario.server is Server.SILENT
+        variables = {**dict.fromkeys(CLEARED), **environment}
+        variables[scenarios.VARIABLE] = scenario.variable
+        variables["GCE_METADATA_IP"] = self._server.address()
+        self._child.send(
+            {
+                **command,
+                "environment": variables,
+                "server": self._server.port,
+                "socket_timeout": IMPATIENT if silent else PATIENT,
+            }
+        )
+        answer = self._child.receive(self._deadline)
+        if silent and answer["connected"]:
+            self._server.wait_for_request(1.0)
+        return answer
+
+    def _observed(self, row: Row, answer: dict[str, Any]) -> Row:
+        broken = None
+        if answer["started"]:
+            broken = f"the copy tried to start a process: {answer['events'][-1]}"
+        elif answer.get("missing") is not None:
+            broken = f"a package is missing: {answer['exception']}"
+        return replace(
+            row,
+            requests=self._server.requests(),
+            other_connections=tuple(answer["events"]),
+            value=answer.get("value"),
+            exception=answer.get("exception"),
+            seconds=round(answer["seconds"], 4),
+            broken=broken,
+        )
+
+
+def _broken(call: str, expected: str) -> Row:
+    """Return the row of a call of which nothing is known yet."""
+    return Row(
+        scenario=Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP),
+        call=call,
+        requests=0,
+        other_connections=(),
+        value=None,
+        exception=None,
+        seconds=0.0,
+        ok=False,
+        expected=expected,
+    )
+
+
+def _version(copy: Path) -> str:
+    """Return `jax 0.8.0` from the `version.py` of the package that the copy lies in."""
+    try:
+        text = (copy.parents[2] / "version.py").read_text(encoding="utf-8", errors="replace")
+    except (OSError, IndexError):
+        return "a lone file"
+    found = re.search(r"""^_version = ["']([^"'\n]+)["']""", text, re.MULTILINE)
+    return f"jax {found[1]}" if found else "jax of unknown version"

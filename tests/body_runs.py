@@ -1,0 +1,113 @@
+"""Runs made modules without a network, in environments that are plain dicts."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import os
+import sys
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.bodies import KEY, OTHERS, VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Reply:
+    """What the metadata server says, and how often it was asked."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.count = 0
+
+    def get(self, url: str) -> str | None:
+        self.count += 1
+        if self.kind == "error":
+            raise ConnectionError(url)
+        return {"text": "from the server", "empty": "", "none": None}[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one call did: the value or the class of the exception, and the requests it made."""
+
+    ended: str  # `returned` or the name of an exception
+    value: object
+    requests: int
+
+
+def environment(skip: str | None, key: str | None, *, other: str | None) -> dict[str, str]:
+    held = {VARIABLE: skip, KEY: key, **dict.fromkeys(OTHERS, other)}
+    return {name: value for name, value in held.items() if value is not None}
+
+
+@contextlib.contextmanager
+def replaced(reply: Reply, environ: dict[str, str]) -> Iterator[None]:
+    """A `requests` that only counts, and an environment that is a plain dict."""
+    fake = types.ModuleType("requests")
+    fake.get = reply.get  # type: ignore[attr-defined]
+    before, found = os.environ, sys.modules.get("requests")
+    os.environ, sys.modules["requests"] = environ, fake  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os.environ = before  # noqa: B003
+        sys.modules.pop("requests")
+        if found is not None:
+            sys.modules["requests"] = found
+
+
+def run(
+    code: types.CodeType,
+    environ: dict[str, str],
+    reply: str,
+    at_import: dict[str, str] | None = None,
+) -> Run:
+    """Import the module and call its function once."""
+    server = Reply(reply)
+    held = environ if at_import is None else dict(at_import)
+    namespace: dict[str, object] = {"__name__": "bodies_module"}
+    with replaced(server, held):
+        exec(code, namespace)  # noqa: S102 - running what was made is the point
+        if held is not environ:
+            held.clear()
+            held.update(environ)
+        server.count = 0
+        try:
+            value, ended = _call(namespace), "returned"
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must stay the same
+            value, ended = None, type(error).__name__
+        return Run(ended, value, server.count)
+
+
+def _call(namespace: dict[str, object]) -> object:
+    names = ("get_tpu_env_value", "_get_tpu_env_value")
+    holder = vars(namespace["Cluster"]) if "Cluster" in namespace else namespace
+    function = next(holder[name] for name in names if name in holder)
+    if isinstance(function, staticmethod):
+        function = function.__func__
+    result = function(KEY)  # type: ignore[operator]
+    if not inspect.iscoroutine(result):
+        return result
+    try:
+        result.send(None)
+    except StopIteration as stop:
+        return stop.value
+    message = "the function waits for something"
+    raise AssertionError(message)
+
+
+SET = ("true", "1")
+DOUBTFUL = ("", "false", "0")
+KEYS = (None, "", "  from the environment ", "a:b")
+
+
+def worlds(source: str) -> Iterator[tuple[str | None, str]]:
+    """All that the assumption leaves open: another variable, and what the server says."""
+    unknown = any(f"{name}'" in source for name in OTHERS)
+    others = (None, "", "yes") if unknown else (None,)
+    return itertools.product(others, ("text", "none", "error"))

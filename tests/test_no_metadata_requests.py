@@ -1,0 +1,105 @@
+"""No metadata request while TPU_SKIP_MDS_QUERY is set: tests to copy into the CI of a project.
+
+By default they run over all affected releases, patched. Over a jax of your own, as it is:
+
+    pytest tests/test_no_metadata_requests.py --jax path/to/venv
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from codemod import engine, registry
+from codemod.locate import locate
+from codemod.verify import verify_module
+from tests.releases import AFFECTED, source
+
+if TYPE_CHECKING:
+    from codemod.verdict import Row, Verdict
+
+HERE = Path(sys.executable)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "verdict" in metafunc.fixturenames:
+        named = metafunc.config.getoption("--jax", default=None)
+        jax = [named] if named else list(AFFECTED)
+        metafunc.parametrize("verdict", jax, indirect=True, scope="module")
+
+
+@pytest.fixture
+def verdict(request: pytest.FixtureRequest) -> Verdict:
+    """Return what `codemod verify` says about the named jax, or about a patched release."""
+    if request.config.getoption("--jax", default=None):
+        return verdict_on_target(request.param)
+    return verdict_on_bytes(engine.plan(source(request.param), registry.load()).after)
+
+
+@cache
+def verdict_on_target(argument: str) -> Verdict:
+    target = locate(argument, environ=os.environ)
+    assert target.copies, f"{argument} holds no jax"
+    return verify_module(target.python or HERE, target.copies[0].path)
+
+
+@cache
+def verdict_on_bytes(data: bytes) -> Verdict:
+    """Return the verdict on a file; many releases share theirs."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "cloud_tpu_cluster.py")
+        copy.write_bytes(data)
+        return verify_module(HERE, copy)
+
+
+def calls(verdict: Verdict, *variables: str | None, environment: str | None = None) -> list[Row]:
+    """Return the calls of `get_tpu_env_value` with the variable at one of these values."""
+    found = [
+        row
+        for row in verdict.rows
+        if row.call.startswith("get_tpu_env_value(")
+        and row.scenario.variable in variables
+        and row.scenario.environment == (environment or row.scenario.environment)
+    ]
+    assert found, verdict.summary
+    return found
+
+
+def test_no_request_with_the_variable_set(verdict: Verdict) -> None:
+    assert [row for row in calls(verdict, "true", "1") if row.requests] == []
+
+
+def test_no_connection_to_anywhere_else_with_the_variable_set(verdict: Verdict) -> None:
+    assert [row for row in calls(verdict, "true", "1") if row.other_connections] == []
+
+
+def test_none_comes_back_with_the_variable_set(verdict: Verdict) -> None:
+    assert {row.value for row in calls(verdict, "true", "1", environment="absent")} == {"None"}
+
+
+def test_a_value_in_the_environment_wins(verdict: Verdict) -> None:
+    rows = calls(verdict, "true", "1", None, environment="value")
+    assert {row.value for row in rows} == {"'3'", "'2'", "'127.0.0.9:8080'"}
+    assert {row.requests for row in rows} == {0}
+
+
+def test_the_server_is_asked_with_the_variable_unset(verdict: Verdict) -> None:
+    rows = [
+        row for row in calls(verdict, None, environment="absent") if row.scenario.server == "up"
+    ]
+    assert {row.value for row in rows} == {"'4'", "'3'", "'127.0.0.7:8080'"}
+    assert min(row.requests for row in rows) >= 1
+
+
+@pytest.mark.parametrize("version", AFFECTED)
+def test_the_release_as_it_came_does_ask(version: str) -> None:
+    """The control: were this one to pass unpatched, the tests above would prove nothing."""
+    rows = calls(verdict_on_bytes(source(version)), "true", "1", environment="absent")
+    assert min(row.requests + len(row.other_connections) for row in rows) >= 1

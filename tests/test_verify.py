@@ -1,0 +1,442 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import zipfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from codemod import engine, registry
+from codemod.model import Exit
+from codemod.report.verdict import to_dict, to_text
+from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
+from codemod.verify import verify_module
+from tests.releases import source, wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(sys.executable)
+RELEASE = "0.8.0"
+SCHEMA = Path(__file__).parents[1] / "codemod" / "schema" / "verify.schema.json"
+
+GUARD = ' and os.environ.get("TPU_SKIP_MDS_QUERY") is None'
+LOOK_UP = "  value = os.environ.get(key, None)\n"
+ASK = f"  if value is None{GUARD}:\n"
+FROM_SERVER = "    value = get_tpu_env_value_from_metadata(key)\n"
+SET = 'os.environ.get("TPU_SKIP_MDS_QUERY") is not None'
+DETECTED = '    if os.environ.get("TPU_SKIP_MDS_QUERY") is not None:\n'
+SIGNATURE = "def get_tpu_env_value(key) -> str | None:\n"
+
+
+@cache
+def patched(version: str = RELEASE) -> str:
+    """Return the release's file as `codemod apply` leaves it."""
+    planned = engine.plan(source(version), registry.load())
+    assert planned.changes
+    return planned.after.decode()
+
+
+def changed(old: str, new: str) -> str:
+    """Return the patched file with one place changed."""
+    assert patched().count(old) == 1, f"{patched().count(old)} times in the file: {old}"
+    return patched().replace(old, new)
+
+
+@cache
+def verdict_on(text: str) -> Verdict:
+    """Return the verdict on a lone file of this text."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "cloud_tpu_cluster.py")
+        copy.write_text(text)
+        return verify_module(HERE, copy)
+
+
+def wrong(verdict: Verdict) -> list[Row]:
+    return [row for row in verdict.rows if not row.ok]
+
+
+def test_the_patched_release_is_proved() -> None:
+    verdict = verdict_on(patched())
+    assert (verdict.proved, verdict.failed, verdict.exit_code) == (True, False, Exit.OK)
+    assert wrong(verdict) == []
+    assert verdict.summary.startswith("proved: with TPU_SKIP_MDS_QUERY set, none of 128 calls")
+
+
+def test_the_release_as_it_came_is_not() -> None:
+    verdict = verdict_on(source(RELEASE).decode())
+    assert (verdict.proved, verdict.failed, verdict.exit_code) == (False, False, Exit.FINDINGS)
+    assert verdict.summary.startswith("NOT proved: with TPU_SKIP_MDS_QUERY set, 52 of 128 calls")
+    reported = [
+        row.exception or "" for row in wrong(verdict) if row.scenario.server is Server.NO_SUCH_HOST
+    ]
+    assert all("metadata.google.internal" in text for text in reported)
+    assert all(text.startswith("requests.exceptions.ConnectionError") for text in reported)
+    assert reported
+
+
+@pytest.mark.parametrize("server", list(Server))
+def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) -> None:
+    rows = [
+        row
+        for row in verdict_on(patched()).rows
+        if row.call.startswith("get_tpu_env_value")
+        and row.scenario == Scenario(variable=None, environment=Environment.ABSENT, server=server)
+    ]
+    assert rows
+    assert all(row.requests + len(row.other_connections) > 0 for row in rows)
+    assert {row.exception is None for row in rows} == {
+        server in {Server.UP, Server.NOT_FOUND, Server.ERROR}
+    }
+
+
+def first(statement: str) -> tuple[str, str]:
+    """Return the change that puts a statement at the start of the function."""
+    return SIGNATURE, f"{SIGNATURE}  {statement}\n"
+
+
+def quietly(statement: str) -> tuple[str, str]:
+    return first(f"try: {statement}\n  except OSError: pass")
+
+
+MUTANTS = {
+    "guard removed": (GUARD, ""),
+    "guard inverted": (GUARD, GUARD.replace("is None", "is not None")),
+    "guard after the query": (ASK, f"  if value is None: get_metadata('tpu-env')\n{ASK}"),
+    "guard of another variable": (GUARD, GUARD.replace("MDS", "MSD")),
+    "guard for one value only": (GUARD, ' and os.environ.get("TPU_SKIP_MDS_QUERY") != "true"'),
+    "environment ignored": (LOOK_UP, "  value = None\n"),
+    "environment ignored where guarded": (LOOK_UP, f"  if {SET}: return None\n{LOOK_UP}"),
+    "environment overruled by the server": (ASK, f"  if {GUARD.removeprefix(' and ')}:\n"),
+    "gutted": first("return None"),
+    "gutted but for the environment": (FROM_SERVER, "    return None\n"),
+    "server's value changed": (FROM_SERVER, f"{FROM_SERVER}    value = (value or '') + '0'\n"),
+    "empty string for None": (ASK, f"  if value is None and {SET}:\n    return ''\n{ASK}"),
+    "error where the variable is set": (ASK, f"  if {SET}: raise ValueError(key)\n{ASK}"),
+    "default number of slices": ("      return 1\n", "      return 2\n"),
+    "default slice": ("      return 0\n", "      return 1\n"),
+    "default coordinator": ("_get_worker_list_in_slice()[0]", "_get_worker_list_in_slice()[-1]"),
+    "detection asks first": (DETECTED, f"    get_metadata('agent-worker-number')\n{DETECTED}"),
+    "detection gutted": (DETECTED, f"    return False\n{DETECTED}"),
+    "look-up of another name": quietly("socket.getaddrinfo('example.org', 80)"),
+    "old look-up of another name": quietly("socket.gethostbyname('example.org')"),
+    "connection to another address": quietly("socket.create_connection(('192.0.2.1', 80))"),
+    "datagram": quietly("socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('192.0.2.1', 8))"),
+    "query in a thread": first(
+        "import threading; threading.Thread(target=get_metadata, args=('tpu-env',)).start()"
+    ),
+    "query on import": (SIGNATURE, f"get_metadata('tpu-env')\n{SIGNATURE}"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_rule_of_the_verdict_has_a_mutant_that_breaks_it(name: str) -> None:
+    verdict = verdict_on(changed(*MUTANTS[name]))
+    assert (verdict.proved, verdict.failed, verdict.exit_code) == (False, False, Exit.FINDINGS)
+    assert wrong(verdict)
+    assert verdict.summary.startswith("NOT proved: ")
+
+
+TRUTH = "os.environ.get('TPU_SKIP_MDS_QUERY', '').lower() not in ('1', 'true', 'y')"
+EQUIVALENTS = {
+    "a truth test, as upstream's pending fix": (GUARD, f" and {TRUTH}"),
+    "an early return": (ASK, f"  if {SET}: return value\n  if value is None:\n"),
+    "a constant read on import": (
+        SIGNATURE + LOOK_UP.join(["  # First try to get the value from the environment.\n", ""]),
+        f"SKIP = {SET}\n{SIGNATURE}  if SKIP: return os.environ.get(key)\n{LOOK_UP}",
+    ),
+    "a cache": (SIGNATURE, "import functools\n@functools.cache\ndef cached(): pass\n" + SIGNATURE),
+}
+
+
+@pytest.mark.parametrize("name", EQUIVALENTS)
+def test_a_guard_in_other_words_is_proved_too(name: str) -> None:
+    verdict = verdict_on(changed(*EQUIVALENTS[name]))
+    assert wrong(verdict) == []
+    assert verdict.proved
+
+
+BAD = {
+    "hangs": (first("while True: pass"), "no answer in time, in get_tpu_env_value"),
+    "hangs on import": ((SIGNATURE, f"while True: pass\n{SIGNATURE}"), "no answer in time"),
+    "crashes": (first("os.kill(os.getpid(), 11)"), "killed by SIGSEGV, in get_tpu_env_value"),
+    "prints": (first("print('rubbish')"), "the copy printed: 'rubbish'"),
+    "prints a flood": (first("print('rubbish' * 100_000)"), "the copy printed: '"),
+    "writes everywhere": (
+        first("[os.write(n, b'{\"end\": true}\\n') for n in range(3, 30) if is_open(n)]"),
+        "rubbish on the reply channel",
+    ),
+    "closes everything": (first("os.closerange(3, 100)"), "ended with status 1"),
+    "ends well": (first("os._exit(0)"), "ended with status 0, in get_tpu_env_value"),
+    "ends well on import": (
+        (SIGNATURE, f"os._exit(0)\n{SIGNATURE}"),
+        "ended with status 0, in imp",
+    ),
+    "forks": (first("os.fork()"), "the copy tried to start a process: os.fork"),
+    "starts a process": (
+        first("import subprocess; subprocess.run(['true'])"),
+        "the copy tried to start a process: subprocess.Popen",
+    ),
+    "needs a package": (first("import no_such_package"), "a package is missing: ModuleNotFound"),
+    "needs a package on import": (
+        (SIGNATURE, f"import no_such_package\n{SIGNATURE}"),
+        "a package is missing: ModuleNotFoundError: No module named 'no_such_package'",
+    ),
+    "leaves on import": (
+        (SIGNATURE, f"raise SystemExit(0)\n{SIGNATURE}"),
+        "the copy cannot be imported: SystemExit",
+    ),
+    "is no Python": ((SIGNATURE, "def def\n"), "the copy cannot be imported: SyntaxError"),
+    "has no such function": (
+        ("def get_tpu_env_value(", "def get_value("),
+        "the copy has no get_tpu_env_value",
+    ),
+    "has no such class": (("class GkeTpuCluster", "class Gke"), "the copy has no GkeTpuCluster"),
+}
+IS_OPEN = """
+def is_open(number):
+  try: return bool(os.fstat(number)) and os.write(number, b'') == 0
+  except OSError: return False
+"""
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_copy_that_cannot_be_judged_never_passes(name: str, tmp_path: Path) -> None:
+    change, why = BAD[name]
+    copy = tmp_path / "cloud_tpu_cluster.py"
+    copy.write_text(changed(*change) + IS_OPEN)
+    verdict = verify_module(HERE, copy, timeout=1.5 if name.startswith("hangs") else 30)
+    assert (verdict.proved, verdict.failed, verdict.exit_code) == (False, True, Exit.REFUSED)
+    assert verdict.summary.startswith(f"no verdict: {why}")
+    assert "got       " in to_text(verdict)
+
+
+def test_a_copy_that_hangs_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
+    import ctypes.util
+
+    if ctypes.util.find_library("c") is None:
+        pytest.skip("no C library to fork behind Python's back with")
+    started = "import ctypes; ctypes.CDLL(None).fork()"
+    noted = f"open({str(tmp_path / 'pids')!r}, 'a').write(str(os.getpid()) + ' ')"
+    copy = tmp_path / "cloud_tpu_cluster.py"
+    copy.write_text(changed(*first(f"{started}; {noted}\n  while True: pass")))
+    verdict = verify_module(HERE, copy, timeout=3)
+    assert verdict.failed
+    pids = {int(pid) for pid in (tmp_path / "pids").read_text().split()}
+    assert len(pids) == 2
+    assert not [pid for pid in pids if _is_running(pid)]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (None, "python does not start: No such file or directory"),
+        ("#!/bin/sh\necho lost >&2; exit 4", "ended with status 4: lost, in start"),
+        ("#!/bin/sh\nexec sleep 60", "no answer in time, in start"),
+        (
+            f"#!{HERE}\nimport os, sys\nos.write(int(sys.argv[7]), b'hello\\n')",
+            "rubbish on the reply channel, in start",
+        ),
+    ],
+    ids=["missing", "ends", "hangs", "says something"],
+)
+def test_an_interpreter_that_is_none(script: str | None, why: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    if script is not None:
+        python.write_text(script)
+        python.chmod(0o755)
+    verdict = verify_module(python, tmp_path / "cloud_tpu_cluster.py", timeout=3)
+    assert verdict.exit_code == Exit.REFUSED
+    assert why in verdict.summary
+
+
+def test_relative_paths_are_meant_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(tmp_path, "cloud_tpu_cluster.py").write_text(patched())
+    Path(tmp_path, "python").symlink_to(HERE)
+    monkeypatch.chdir(tmp_path)
+    assert verify_module(Path("python"), Path("cloud_tpu_cluster.py")).proved
+
+
+def test_a_missing_copy(tmp_path: Path) -> None:
+    verdict = verify_module(HERE, tmp_path / "cloud_tpu_cluster.py")
+    assert verdict.exit_code == Exit.REFUSED
+    assert "FileNotFoundError" in verdict.summary
+
+
+def test_the_child_sees_a_scrubbed_environment_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwanted = (
+        "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "PYTHONPATH", "PYTHONWARNINGS", "JAX_PLATFORMS",
+        "SLURM_JOB_ID", "TPU_PROCESS_ADDRESSES", "MEGASCALE_NUM_SLICES", "COVERAGE_PROCESS_START",
+    )  # fmt: skip
+    for name in unwanted:
+        monkeypatch.setenv(name, "unwanted")
+    temporary, target = tmp_path / "temporary", tmp_path / "target"
+    temporary.mkdir()
+    target.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    copy = target / "cloud_tpu_cluster.py"
+    check = f"""assert 'unwanted' not in os.environ.values(), os.environ
+open('litter', 'w').close()
+assert os.getcwd().startswith({str(temporary)!r})
+"""
+    copy.write_text(patched().replace(SIGNATURE, check + SIGNATURE))
+    verdict = verify_module(HERE, copy)
+    assert verdict.proved, verdict.summary
+    assert list(target.iterdir()) == [copy]
+    assert list(temporary.iterdir()) == []
+
+
+def _interpreters() -> list[Path]:
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    wanted = [f"3.{minor}" for minor in range(9, 15)]
+    return [max(root.glob(f"{minor}.*/bin/python"), default=Path(minor)) for minor in wanted]
+
+
+def _name(python: Path) -> str:
+    return python.parts[-3] if python.is_absolute() else python.name
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the clusters of a release's wheel, patched, in their package."""
+    root = tmp_path_factory.mktemp("tree")
+    with zipfile.ZipFile(wheel(RELEASE)) as archive:
+        archive.extractall(root, [n for n in archive.namelist() if n.startswith("jax/_src/clus")])
+        archive.extract("jax/version.py", root)
+    copy = root / "jax" / "_src" / "clusters" / "cloud_tpu_cluster.py"
+    copy.write_text(patched())
+    return copy
+
+
+@pytest.mark.parametrize("python", _interpreters(), ids=_name)
+def test_every_interpreter_that_jax_ran_on(python: Path, tree: Path) -> None:
+    if not python.is_file():
+        pytest.skip(f"Python {python} is not here")
+    verdict = verify_module(python, tree)
+    assert verdict.proved, verdict.summary
+    assert "jax 0.8.0, Python 3." in verdict.summary
+    tree.write_text(patched().replace(GUARD, ""))
+    try:
+        assert verify_module(python, tree).exit_code == Exit.FINDINGS
+    finally:
+        tree.write_text(patched())
+
+
+def test_the_sibling_modules_are_the_real_ones(tree: Path) -> None:
+    copy = tree.with_name("copy.py")
+    copy.write_text(
+        patched().replace(SIGNATURE, f"from .cluster import ClusterEnv\n{SIGNATURE}")
+        + "assert clusters.ClusterEnv is ClusterEnv\n"
+        "assert ClusterEnv.auto_detect_unset_distributed_params\n"
+    )
+    sibling = tree.with_name("cluster.py")
+    kept = sibling.read_text()
+    try:
+        assert verify_module(HERE, copy).proved
+        sibling.write_text(kept + "raise ValueError('broken sibling')\n")
+        assert "broken sibling" in verify_module(HERE, copy).summary
+    finally:
+        sibling.write_text(kept)
+        copy.unlink()
+
+
+def test_a_stale_pyc_that_wins_over_the_edited_source_is_what_is_judged(tmp_path: Path) -> None:
+    import py_compile
+
+    copy = tmp_path / "cloud_tpu_cluster.py"
+    copy.write_text(source(RELEASE).decode())
+    py_compile.compile(
+        str(copy), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, doraise=True
+    )
+    copy.write_text(patched())
+    assert verify_module(HERE, copy).exit_code == Exit.FINDINGS
+    shutil.rmtree(tmp_path / "__pycache__")
+    assert verify_module(HERE, copy).exit_code == Exit.OK
+
+
+KINDS: dict[str, Callable[[], str]] = {
+    "proved": patched,
+    "not proved": lambda: patched().replace(GUARD, ""),
+    "failed": lambda: changed(*first("os._exit(0)")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_data_keeps_the_schema(kind: str) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads(SCHEMA.read_text())
+    Draft202012Validator.check_schema(schema)
+    data = json.loads(json.dumps(to_dict(verdict_on(KINDS[kind]()))))
+    Draft202012Validator(schema).validate(data)
+    assert not Draft202012Validator(schema).is_valid({**data, "exit_code": 2})
+    assert not Draft202012Validator(schema).is_valid({**data, "proved": not data["proved"]})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_fits_a_terminal_and_ends_in_the_summary(kind: str) -> None:
+    verdict = verdict_on(KINDS[kind]())
+    first_line, *lines, summary, end = to_text(verdict).split("\n")
+    assert first_line == f"verify {verdict.target}"
+    assert max(map(len, lines)) <= 80
+    assert (summary, end) == (verdict.summary, "")
+
+
+def test_the_text_shows_each_kind_of_failure_once() -> None:
+    text = to_text(verdict_on(patched().replace(GUARD, "")))
+    assert text.count("get_tpu_env_value('") == 1
+    assert "    expected  no request and None\n    got       1 request and '4'\n" in text
+    assert "and 48 more like these; the JSON has them all" in text
+    assert "more like these" not in to_text(verdict_on(patched()))
+
+
+ROW = Row(
+    scenario=Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP),
+    call="f()",
+    requests=0,
+    other_connections=(),
+    value="None",
+    exception=None,
+    seconds=0.0,
+    ok=True,
+    expected="no request and None",
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ((ROW,), Exit.OK),
+        ((ROW, replace(ROW, ok=False)), Exit.FINDINGS),
+        ((ROW, replace(ROW, broken="it broke")), Exit.REFUSED),
+        ((replace(ROW, ok=False), replace(ROW, broken="it broke")), Exit.REFUSED),
+        ((), Exit.REFUSED),
+    ],
+    ids=["all right", "one wrong", "one broken", "wrong and broken", "nothing"],
+)
+def test_what_the_rows_add_up_to(rows: tuple[Row, ...], code: Exit) -> None:
+    verdict = Verdict(level=Level.MODULE, target="a", about="jax 1", rows=rows)
+    assert verdict.exit_code == code
+    assert verdict.proved is (code == Exit.OK)
+    assert verdict.failed is (code == Exit.REFUSED)
+    assert "\n" not in verdict.summary
