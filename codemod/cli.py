@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from codemod import __version__
-from codemod.errors import CodemodError, UsageError
+from codemod.errors import CodemodError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codemod.locate import Copy, Target
+    from codemod.locate import Target
     from codemod.model import Patch, Report
-
-_COLOURS = {"applied": "green", "already": "green", "refused": "red", "failed": "red"}
 
 
 class _Shown(click.ClickException):
@@ -25,7 +22,7 @@ class _Shown(click.ClickException):
 
     def __init__(self, error: CodemodError) -> None:
         super().__init__(str(error))
-        self.exit_code = error.exit_code
+        self.exit_code = error.exit_code  # type: ignore[misc] - click declares it on the class
 
     def show(self, file: IO[Any] | None = None) -> None:
         line = " ".join(self.format_message().splitlines())
@@ -56,7 +53,8 @@ def cli() -> None:
     (searched for copies of jax), the jax folder, or cloud_tpu_cluster.py itself. Without one,
     the active environment.
 
-    Exit codes: 0 well; 1 something is to be done; 2 wrong usage; 3 refused or failed; 4 no jax found.
+    Exit codes: 0 well; 1 something is to be done, or was not proved; 2 wrong usage; 3 refused or
+    failed; 4 no jax found.
     """
 
 
@@ -131,7 +129,7 @@ def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], 
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
 @_options
-def apply(  # noqa: PLR0913 - one argument an option
+def apply(
     *,
     targets: Sequence[str],
     ids: Sequence[str],
@@ -154,12 +152,66 @@ def apply(  # noqa: PLR0913 - one argument an option
     _leave(report, quiet=how["quiet"])
 
 
+@cli.command()
+@_targets
+@click.option(
+    "--level",
+    type=click.Choice(["module", "cluster"]),
+    default="module",
+    show_default=True,
+    help="module: call the functions of the file. cluster: start real processes.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="How many processes call jax.distributed.initialize() at level cluster.",
+)
+@click.option(
+    "--python", metavar="FILE", help="The interpreter to run the copy in, where TARGET has none."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the results are printed.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print the summary only.")
+def verify(
+    *,
+    targets: Sequence[str],
+    level: str,
+    processes: int,
+    python: str | None,
+    form: str,
+    quiet: bool,
+) -> None:
+    """Prove by running it that no metadata request is made, and that unset one still is."""
+    from codemod.commands import verify as run
+
+    verdicts = run(_found(targets, quiet=quiet), level=level, processes=processes, python=python)
+    if form == "json":
+        from codemod.report.jsonreport import verdicts_json
+
+        click.echo(verdicts_json(verdicts), nl=False)
+    else:
+        from codemod.report.verdict import to_text
+
+        for verdict in verdicts:
+            click.echo(verdict.summary if quiet else to_text(verdict).rstrip("\n"))
+    sys.exit(max(int(verdict.exit_code) for verdict in verdicts))
+
+
 def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:
     from codemod.commands import find_targets
+    from codemod.textfile import show
 
     targets = find_targets(arguments)
     if not arguments and not quiet:
-        click.echo(f"codemod: {targets[0].why}", err=True)
+        click.echo(f"codemod: {show(targets[0].root)}: {targets[0].why}", err=True)
     return targets
 
 
@@ -179,11 +231,7 @@ def _print(report: Report, *, form: str, quiet: bool, verbose: bool) -> None:
     else:
         from codemod.report.textreport import to_text
 
-        click.echo(to_text(report, verbose=verbose), nl=False, color=_colour())
-
-
-def _colour() -> bool | None:
-    return False if os.environ.get("NO_COLOR") else None
+        click.echo(to_text(report, verbose=verbose), nl=False)
 
 
 def _complain(report: Report) -> None:

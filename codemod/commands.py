@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from codemod.engine import Plan, Step, plan
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from codemod.locate import Copy, Target
     from codemod.model import Patch
+    from codemod.verdict import Verdict
 
     Check = Callable[[Target, Copy], str]  # "" where the copy was proved, else why it was not
 
@@ -32,10 +34,12 @@ def find_targets(arguments: Sequence[str]) -> list[Target]:
 
     Raises `UsageError` for one that does not exist, `NoJaxError` if none has a copy of jax.
     """
-    targets = [locate(argument, environ=os.environ) for argument in arguments or [None]]
+    named: Sequence[str | None] = arguments or [None]
+    targets = [locate(argument, environ=os.environ) for argument in named]
     if not any(target.copies for target in targets):
-        places = ", ".join(show(target.root) for target in targets)
-        raise NoJaxError(f"no jax found in {places}")
+        places = ", ".join(show(target.argument) for target in targets)
+        notes = "".join(f"; {note}" for target in targets for note in target.notes)
+        raise NoJaxError(f"no jax found in {places}{notes}")
     return targets
 
 
@@ -91,7 +95,7 @@ def _treat(
             tree.stage(copy.relative, planned.after)
     except Refused as error:
         return [_unreadable(target, copy, patch, error) for patch in patches], b""
-    diff = _diff(target, copy, planned)
+    diff = _diff(copy, planned)
     if not planned.changes or not write:
         return [_row(target, copy, step, _would(step)) for step in planned.steps], diff
     try:
@@ -114,7 +118,7 @@ def _put_back(target: Target, copy: Copy, planned: Plan) -> None:
     tree.commit()
 
 
-def _diff(target: Target, copy: Copy, planned: Plan) -> bytes:
+def _diff(copy: Copy, planned: Plan) -> bytes:
     """A diff with the copy's path as seen from the working directory, where it is below that."""
     if not planned.changes:
         return b""
@@ -145,6 +149,24 @@ def _row(
         message=step.why if why is None else why,
         guard=step.finding.guard,
     )
+
+
+def verify(
+    targets: Sequence[Target], *, level: str, processes: int, python: str | None
+) -> list[Verdict]:
+    """Run every copy in its own interpreter, else in `python`, else in the running one."""
+    from pathlib import Path
+
+    from codemod.verify import verify_cluster, verify_module
+
+    verdicts: list[Verdict] = []
+    for target, copy in _each_copy(targets):
+        here = Path(python) if python else target.python or Path(sys.executable)
+        if level == "cluster":
+            verdicts.append(verify_cluster(here, copy.path.parents[3], processes=processes))
+        else:
+            verdicts.append(verify_module(here, copy.path))
+    return verdicts
 
 
 def _unreadable(target: Target, copy: Copy, patch: Patch, error: Refused) -> Result:

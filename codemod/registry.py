@@ -51,7 +51,7 @@ def choose(patches: Sequence[Patch], ids: Sequence[str]) -> list[Patch]:
 
 def _files(folder: str) -> list[str]:
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(os.listdir(folder))  # noqa: PTH208
     except OSError as error:
         raise UsageError(f"{folder}: not a folder of patches: {error.strerror}") from None
     return [

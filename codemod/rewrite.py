@@ -46,7 +46,7 @@ def rewrite(patch: Patch, source: bytes, tree: ast.Module) -> bytes:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A third of the time to build libcst's tree goes into looking for garbage that is not there."""
+    """A third of the time to build libcst's tree goes into looking for garbage in vain."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -70,7 +70,7 @@ def run(
     """Import the module and call its function once."""
     server = Reply(reply)
     held = environ if at_import is None else dict(at_import)
-    namespace: dict[str, object] = {"__name__": "bodies_module"}
+    namespace: dict[str, object] = {"__name__": __name__}
     with replaced(server, held):
         exec(code, namespace)  # noqa: S102 - running what was made is the point
         if held is not environ:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +11,7 @@ from codemod.model import Evidence, Guard, Outcome, Reason, Status
 from codemod.reach import NOT, SURE, File, judge
 from codemod.reach.state import MAYBE
 from codemod.registry import load
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
+from tests.corpus_cases import cases
 
 PATCH = next(patch for patch in load() if patch.id == "skip_mds_env_value")
 DEF = "def get_tpu_env_value(key):\n"
@@ -44,17 +40,6 @@ def guarded(test: str, before: str = "") -> str:
     """A module whose function asks unless `test` holds."""
     text = f"value = os.environ.get(key)\nif value is None and not ({test}):\n"
     return body(f"{text}    value = get_metadata(key)\nreturn value", before)
-
-
-def cases(name: str) -> list[ParameterSet]:
-    """The cases of a text file: `=== what it is: what is said of it`, and the code."""
-    text = (Path(__file__).parent / "corpus" / "reach" / f"{name}.txt").read_text()
-    found = []
-    for case in text.split("\n=== ")[1:]:
-        title, _, code = case.partition("\n")
-        what, _, expected = title.rpartition(": ")
-        found.append(pytest.param(code, expected, id=what.replace(" ", "-")))
-    return found
 
 
 def said(source: str) -> str:

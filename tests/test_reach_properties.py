@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import random
 from collections import Counter
 from dataclasses import replace
@@ -16,8 +17,9 @@ from codemod.engine import plan
 from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.reach import SURE, VARIABLE, File
 from codemod.registry import load
-from tests.bodies import Maker
+from tests.bodies import METADATA, Maker, indented
 from tests.body_runs import DOUBTFUL, KEYS, SET, environment, run, worlds
+from tests.corpus_cases import cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +36,7 @@ BODIES = 3000
 # What the environment holds at import, where it is not what it holds at the call.
 AT_IMPORT: tuple[dict[str, str] | None, ...] = (None, {})
 SHARE = 0.04  # of the bodies that every kind has at least
+HEAD = f"import contextlib\nimport os\n\n{METADATA}\n"
 SEED = random.SystemRandom().randrange(2**32)
 QUICK = settings(
     deadline=None,
@@ -149,6 +152,25 @@ def test_what_reach_says_of_a_body_is_what_the_body_does() -> None:
     kinds = (Status.AFFECTED, Status.FIXED, Reason.DRIFTED, Outcome.APPLIED)
     assert seen["bodies"] >= BODIES
     assert min(seen[kind] for kind in kinds) > SHARE * seen["bodies"], f"seed {SEED}: {seen}"
+
+
+GUARD = f"os.environ.get({VARIABLE!r}) is not None"
+BEFORE = (
+    "",
+    f"if not ({GUARD}):\n    return get_metadata(key)\n",
+    f"if {GUARD}:\n    return os.environ.get(key)\n",
+)
+AFTER = ("", "\nreturn get_metadata(key)", "\nreturn os.environ.get(key) or get_metadata(key)")
+
+
+@pytest.mark.parametrize(("text", "expected"), cases("odd"))
+def test_what_reach_says_of_an_odd_body_is_what_the_body_does(text: str, expected: str) -> None:
+    head, _, odd = text.rpartition("---\n")
+    for before, after in itertools.product(BEFORE, AFTER):
+        body = indented(before + odd.strip() + after)
+        source = f"{HEAD}\n{head}\ndef get_tpu_env_value(key):\n{body}\n"
+        found = complaints(source)[1]
+        assert (found, expected) == ([], "holds"), source
 
 
 # Positive controls: each of these is broken, and must be caught.

@@ -55,6 +55,8 @@ class Attributes(Operators):
         member = self._member_of(value, name, state)
         if isinstance(member, Function) and member.kind == Function.PROPERTY and member.bound:
             return self.call(member, [], {}, node, state)
+        if isinstance(member, Instance) and inherited(member.cls, "__get__", state) is not None:
+            return self.unknown_code(node, state, Opaque())
         if member is not None:
             return [(state, member)]
         self.use([value], node, state)
@@ -63,14 +65,14 @@ class Attributes(Operators):
     def _member_of(self, value: Value, name: str, state: State) -> Value | None:
         bound: Value | None = value
         if isinstance(value, Class):
-            found = inherited(value, name, state)
+            found = _plain(value, inherited(value, name, state))
             if isinstance(found, Function) and found.kind != Function.CLASS:
                 return found  # not bound: `Class.method` takes the object as an argument
         elif isinstance(value, Instance):
             own = state.heap.get((value.scope, name))
             if own is not None:
                 return own
-            found = inherited(value.cls, name, state)
+            found = _plain(value.cls, inherited(value.cls, name, state))
             if not value.made and name in self.writes.attributes:
                 return Opaque()  # set on the object by whoever made it
         elif isinstance(value, Super):
@@ -95,6 +97,8 @@ class Attributes(Operators):
             return environment.read(self.world, state, holder, "__getitem__", [index])
         if holder.is_none():
             return [(state.raises(TypeError), NONE)]
+        if isinstance(holder, External) and holder.path == "sys.modules":
+            self.forget_module(state)  # this very file may be what comes out
         number = index.value if isinstance(index, Const) else None
         if isinstance(number, int) and isinstance(holder, Sequence):
             inside = -len(holder.items) <= number < len(holder.items)
@@ -135,27 +139,44 @@ class Attributes(Operators):
         paths: list[State] = []
         for here, holder in self.evaluate(target.value, state):
             if here.flow == GO:
-                self.put(holder, target.attr, value, here)
+                self.use([holder], target, here)
+                self.put(holder, target.attr, value, target, here)
             paths.append(here)
         return paths
 
-    def put(self, holder: Value, name: str, value: Value, state: State) -> None:
+    def put(self, holder: Value, name: str, value: Value, node: ast.expr, state: State) -> None:
         """Set an attribute, by name: of an object, a class, or `os.environ` itself."""
         if isinstance(holder, Instance):
-            if isinstance(inherited(holder.cls, name, state), Function):
-                state.heap[holder.scope, name] = Opaque()  # a property's setter, or in its place
-            else:
-                state.heap[holder.scope, name] = value
+            state.heap[holder.scope, name] = value
+            if self._has_setter(holder.cls, name, state):
+                self._run_setter(holder, node, state)
         elif isinstance(holder, Class):
             state.heap[holder.scope, name] = value
         elif isinstance(holder, External):
-            if f"{holder.path}.{name}" == environment.LIVE:
+            if f"{holder.path}.{name}" in (environment.LIVE, "os.getenv"):
                 environment.forget(state, External(environment.LIVE))
         elif not holder.inert():
             self.forget_attribute(name, state)
+
+    def _has_setter(self, cls: Class, name: str, state: State) -> bool:
+        held = inherited(cls, name, state)
+        is_object = isinstance(held, (Function, Instance))
+        return is_object or any((c.scope, name) in self.wrapped for c in cls.order)
+
+    def _run_setter(self, holder: Instance, node: ast.expr, state: State) -> None:
+        """A property, or what else the class has under that name, may do anything with it."""
+        state.may_reach(self.trail(node, state))
+        for place in [place for place in state.heap if place[0] == holder.scope]:
+            state.heap[place] = Opaque()
 
     def forget_attribute(self, name: str, state: State) -> None:
         """An attribute of that name was set on something that is not known."""
         scopes = [*self.classes, *self.objects]
         for place in [(scope, name) for scope in scopes if (scope, name) in state.heap]:
             state.heap[place] = Opaque()
+
+
+def _plain(cls: Class, value: Value | None) -> Value | None:
+    """An attribute of a class, which may be another one where something else made the class."""
+    is_known = value is None or isinstance(value, Function) or not cls.made
+    return value if is_known else Opaque()

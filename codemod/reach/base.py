@@ -22,8 +22,8 @@ DEPTH_LIMIT = 24
 _OPERATORS = tuple(
     f"__{name}__"
     for name in "eq ne lt le gt ge bool len contains iter next getitem setitem delitem getattr "
-    "getattribute setattr call hash str repr format int float index neg pos invert add radd sub "
-    "rsub mul rmul truediv rtruediv floordiv mod rmod and rand or ror xor iadd ior".split()
+    "getattribute setattr delattr call hash str repr format int float index neg pos invert add "
+    "radd sub rsub mul rmul truediv rtruediv floordiv mod rmod and rand or ror xor iadd ior".split()
 )
 
 
@@ -40,6 +40,7 @@ class Base:
         self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
         self.classes: dict[int, Class] = {}
         self.objects: set[int] = set()  # the scopes of objects that were made
+        self.wrapped: set[tuple[int, str]] = set()  # functions in a decorator that is not known
         self.comprehensions: set[int] = set()
         self.entered: set[FunctionNode] = set()  # in this walk
         self.awaited: set[ast.AST] = set()  # calls that `await` stands before
@@ -133,9 +134,13 @@ class Base:
         return self._exceptions[value.scope]
 
     def _has_operators(self, cls: Class, state: State) -> bool:
-        own = any((cls.scope, name) in state.heap for name in _OPERATORS)
-        bases = [base for base in cls.bases if isinstance(base, Class)]
-        return own or any(self._has_operators(base, state) for base in bases)
+        return any((c.scope, name) in state.heap for c in cls.order for name in _OPERATORS)
+
+    def forget_module(self, state: State) -> None:
+        """Any name of the file may have been bound anew: `from x import *`, `globals()`."""
+        for place in state.heap:
+            if place[0] == MODULE:
+                state.heap[place] = Opaque()
 
     # Names.
     def bindings(self, node: FunctionNode) -> Bindings:
@@ -180,21 +185,17 @@ class Base:
         return External(path, known=path in externals.HARMLESS_ROOTS or path == LIVE)
 
     def super_member(self, sup: Super, name: str, state: State) -> Value | None:
-        """An attribute of the classes above the one that `super()` is used in."""
-        for base in sup.cls.bases:
-            found = inherited(base, name, state) if isinstance(base, Class) else None
-            if found is not None:
-                return found
-        return None
+        """An attribute of the classes that come after the one that `super()` is used in."""
+        bound = sup.bound.cls if isinstance(sup.bound, Instance) else sup.bound
+        order = bound.order if isinstance(bound, Class) else sup.cls.order
+        after = order[order.index(sup.cls) + 1 :] if sup.cls in order else sup.cls.order[1:]
+        return _first(after, name, state)
 
 
 def inherited(owner: Class, name: str, state: State) -> Value | None:
     """An attribute of a class of the file, looked up through its bases; None: not there."""
-    held = state.heap.get((owner.scope, name))
-    if held is not None:
-        return held
-    for base in owner.bases:
-        found = inherited(base, name, state) if isinstance(base, Class) else None
-        if found is not None:
-            return found
-    return None
+    return _first(owner.order, name, state)
+
+
+def _first(order: Sequence[Class], name: str, state: State) -> Value | None:
+    return next((state.heap[c.scope, name] for c in order if (c.scope, name) in state.heap), None)

@@ -157,11 +157,17 @@ class Calls(Library):
             elif is_open:
                 value = Opaque()
             elif name in function.defaults:
-                value = function.defaults[name]
+                value = self._default(function, name)
             else:
                 return False
             state.heap[scope, name] = value
         return self._bind_rest(node, scope, given, keywords, state)
+
+    def _default(self, function: Function, name: str) -> Value:
+        """The default of a parameter; of a container that is changed in place nobody knows."""
+        value = function.defaults[name]
+        is_changed = name in self.writes.names and isinstance(value, (Mapping, Sequence))
+        return Opaque() if is_changed else value
 
     def _bind_rest(
         self,

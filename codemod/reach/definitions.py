@@ -7,7 +7,6 @@ from copy import copy
 from typing import TypeGuard
 
 from codemod.reach import environment, externals
-from codemod.reach.base import MODULE
 from codemod.reach.comprehensions import Comprehensions
 from codemod.reach.state import GO, State
 from codemod.reach.values import (
@@ -119,18 +118,12 @@ class Definitions(Comprehensions):
         missing = self._missing(module, state)
         for alias in node.names:
             if alias.name == "*":
-                self._forget_module(state)
+                self.forget_module(state)
                 continue
             name = alias.asname or alias.name
             dot = "" if module.endswith(".") else "."
             state.heap[self.home(name), name] = self.external(f"{module}{dot}{alias.name}")
         return [state, *missing]
-
-    def _forget_module(self, state: State) -> None:
-        """`from x import *` may bind any name anew."""
-        for place in state.heap:
-            if place[0] == MODULE:
-                state.heap[place] = Opaque()
 
     def _missing(self, module: str, state: State) -> Paths:
         """The path on which there is no such module, where somebody would notice.
@@ -159,7 +152,10 @@ class Definitions(Comprehensions):
                     )
                 ]
             for s, value in steps:
-                s.heap[self.home(node.name), node.name] = value
+                place = self.home(node.name), node.name
+                s.heap[place] = value
+                if not isinstance(value, Function):
+                    self.wrapped.add(place)
                 paths.append(s)
         return paths
 
@@ -210,12 +206,13 @@ class Definitions(Comprehensions):
         self.scopes += 1
         scope, before = self.scopes, self.scope
         paths: Paths = []
-        plain = all(self._is_kept(decorator, state) for decorator in node.decorator_list)
+        parts = [*node.decorator_list, *(keyword.value for keyword in node.keywords)]
+        plain = all(self._is_kept(part, state) for part in parts)
         for here, bases in self.each(node.bases, state):
             if here.flow != GO:
                 paths.append(here)
                 continue
-            cls = Class(node.name, scope, tuple(bases))
+            cls = Class(node.name, scope, tuple(bases), made=self._is_made(node, bases))
             self.classes[scope] = cls
             self.scope = (scope, *before)
             ran = self.run(node.body, here)
@@ -225,8 +222,18 @@ class Definitions(Comprehensions):
             paths += ran
         return paths
 
+    def _is_made(self, node: ast.ClassDef, bases: list[Value]) -> bool:
+        """Whether something else has a hand in what the class is: `@dataclass`, `Enum`."""
+        plain = [
+            isinstance(base, Class)
+            or self.exception_of(base) is not None
+            or (isinstance(base, External) and base.path in externals.PLAIN_BASES)
+            for base in bases
+        ]
+        return bool(node.decorator_list or node.keywords) or not all(plain)
+
     def _is_kept(self, decorator: ast.expr, state: State) -> bool:
-        """Whether a decorator gives the class back (`@dataclass`)."""
+        """Whether a decorator gives the class back, or a metaclass is a plain one."""
         plain = decorator.func if isinstance(decorator, ast.Call) else decorator
         values = [v for s, v in self.evaluate(plain, state.copy()) if s.flow == GO]
         return all(isinstance(v, External) and externals.harmless(v.path) for v in values)

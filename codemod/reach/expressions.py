@@ -175,7 +175,14 @@ class Expressions(Base):
             return self._unfollowed(node, state)
         return [(s, Sequence(tuple(values))) for s, values in self.each(node.elts, state)]
 
-    _Tuple = _List = _Set = _items
+    _Tuple = _List = _items
+
+    def _Set(self, node: ast.Set, state: State) -> Steps:  # noqa: N802
+        """A set whose items are known, and known to differ."""
+        return [
+            (s, v if isinstance(v, Sequence) and _differ(v) else Opaque(inert=v.inert()))
+            for s, v in self._items(node, state)
+        ]
 
     def _Dict(self, node: ast.Dict, state: State) -> Steps:  # noqa: N802
         if None in node.keys:
@@ -232,6 +239,11 @@ class Expressions(Base):
             if function is not None and name in self.bindings(function).globals:
                 return MODULE
         return MODULE
+
+
+def _differ(items: Sequence) -> bool:
+    values = [item.value for item in items.items if isinstance(item, Const)]
+    return len(set(values)) == len(items.items)
 
 
 def made_of(values: list[Value], *, plain: bool) -> Value:

@@ -61,6 +61,9 @@ _CHANGERS = CHANGING | frozenset(
 _LOG_VERBS = frozenset("debug info warning warn error exception critical fatal log vlog".split())
 _LOGGERS = frozenset("log logger logging".split())
 
+# Bases that leave a class as it is written.
+PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Protocol"})
+
 # Built-ins whose result is a plain value, whatever they are given.
 PLAIN_RESULTS = frozenset(
     f"builtins.{name}"

@@ -137,6 +137,8 @@ class Library(Attributes):
         endpoint = any(map(names_endpoint, values))
         if endpoint and not path.startswith("?"):
             return self.sink(node, state)
+        if path in externals.HARMFUL:
+            self.forget_module(state)
         self._forget_all(values, state)
         state = self.call_back(values, node, state)
         return self.unknown_code(node, state, Opaque(endpoint=endpoint))
@@ -192,7 +194,8 @@ class Library(Attributes):
         name = _name_in(arguments[1]) if len(arguments) > 1 else None
         if name is None:
             return self.unknown_code(node, state, NONE)
-        self.put(arguments[0], name, arguments[2] if len(arguments) > 2 else Opaque(), state)
+        value = arguments[2] if len(arguments) > 2 else Opaque()
+        self.put(arguments[0], name, value, node, state)
         if isinstance(arguments[0], Class) and len(arguments) == 2:
             self.forget_attribute(name, state)
         return [(state, NONE)]

@@ -177,14 +177,35 @@ class Function(Value):
 
 
 class Class(Value):
-    """A class of the file: its scope and its bases."""
+    """A class of the file: its scope, its bases, and where an attribute is looked up in turn.
 
-    __slots__ = ("bases", "name", "scope")
+    Of one that is `made` by something else (a decorator, a metaclass, a base of another file)
+    only the methods are known.
+    """
 
-    def __init__(self, name: str, scope: int, bases: tuple[Value, ...]) -> None:
+    __slots__ = ("bases", "made", "name", "order", "scope")
+
+    def __init__(
+        self, name: str, scope: int, bases: tuple[Value, ...], *, made: bool = False
+    ) -> None:
         self.name = name
         self.scope = scope
         self.bases = bases
+        own = [base for base in bases if isinstance(base, Class)]
+        self.made: bool = made or any(base.made for base in own)
+        self.order: tuple[Class, ...] = (self, *_merged([[*base.order] for base in own] + [own]))
+
+
+def _merged(orders: list[list[Class]]) -> list[Class]:
+    """The order in which bases are looked through: Python's own, C3."""
+    found: list[Class] = []
+    while orders := [order for order in orders if order]:
+        heads = [order[0] for order in orders]
+        tails = [cls for order in orders for cls in order[1:]]
+        head = next((cls for cls in heads if cls not in tails), heads[0])
+        found.append(head)
+        orders = [[cls for cls in order if cls is not head] for order in orders]
+    return found
 
 
 class Instance(Value):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codemod.model import Patch, Report, Result
+    from codemod.verdict import Verdict
 
 VERSION = 1
 
@@ -79,5 +80,13 @@ def _patch(patch: Patch) -> dict[str, Any]:
     }
 
 
-def _dump(document: dict[str, Any]) -> str:
+def verdicts_json(verdicts: Sequence[Verdict]) -> str:
+    """One document for one verdict; a list of such documents for several copies."""
+    from codemod.report.verdict import to_dict
+
+    documents = [to_dict(verdict) for verdict in verdicts]
+    return _dump(documents[0] if len(documents) == 1 else documents)
+
+
+def _dump(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

@@ -98,4 +98,6 @@ def _indented(source: str) -> list[str]:
 def complaints(report: Report) -> str:
     """A line for each row that was refused or failed."""
     wrong = [row for row in report.results if row.outcome in (Outcome.REFUSED, Outcome.FAILED)]
-    return "".join(f"codemod: {row.file}: {row.patch}: {row.outcome}: {_why(row)}\n" for row in wrong)
+    return "".join(
+        f"codemod: {row.file}: {row.patch}: {row.outcome}: {_why(row)}\n" for row in wrong
+    )

@@ -1,0 +1,42 @@
+# Needs make and Python 3.11 or newer; everything else is set up in .venv.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint type bench demo e2e clean
+
+help: ## Say what each target does
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with the tool and all that tests and lint need
+
+$(STAMP): pyproject.toml tests/tools/setup.sh tests/tools/python.sh
+	sh tests/tools/setup.sh $(VENV)
+	touch $@
+
+test: $(STAMP) ## Run the tests on every affected release of jax, with branch coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(PYTEST)
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
+lint: $(STAMP) type ## Check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+type: $(STAMP) ## Check types only
+	$(BIN)/mypy
+
+bench: $(STAMP) ## Measure start-up and compare with peers, as ratios in one run
+	$(BIN)/python tests/tools/bench.py
+
+demo: ## Show the bug on a real jax, fix it, and show two processes initialize
+	@python=$$(sh tests/tools/python.sh) && exec "$$python" tests/tools/demo.py
+
+e2e: $(STAMP) ## Initialize for real on one release of every family that this machine can run
+	$(BIN)/python -m pytest tests/test_verify_cluster.py -m ""
+
+clean: ## Remove everything that was made here
+	rm -rf $(VENV) .cache build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

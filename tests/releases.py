@@ -1,0 +1,102 @@
+"""The releases of jax that the tests run on: fetched once, checked by hash, kept in the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+CACHE = Path(os.environ.get("JAX_CODEMOD_CACHE", ROOT / ".cache"))
+MEMBER = "jax/_src/clusters/cloud_tpu_cluster.py"
+
+TABLE: dict[str, Any] = tomllib.loads((ROOT / "patches" / "releases.toml").read_text())
+HASHES: dict[str, str] = TABLE["wheel_sha256"]
+ALL = tuple(HASHES)
+FAMILIES = {
+    family["name"]: tuple(v for v in family["releases"] if v in HASHES)
+    for family in TABLE["family"]
+}
+FAMILY_OF = {version: name for name, versions in FAMILIES.items() for version in versions}
+AFFECTED = tuple(v for v in ALL if FAMILY_OF[v][0] in "ABCD")
+NOT_AFFECTED = tuple(v for v in ALL if v not in AFFECTED)
+
+
+def wheel(version: str) -> Path:
+    """The wheel of a release, as the package index serves it."""
+    _fetch_all()
+    return _place(version)
+
+
+@functools.cache
+def source(version: str) -> bytes:
+    """The bytes of cloud_tpu_cluster.py of a release."""
+    with zipfile.ZipFile(wheel(version)) as archive:
+        return archive.read(MEMBER)
+
+
+def unpack(version: str, into: Path) -> Path:
+    """The whole wheel unpacked into a folder; gives the path of its cloud_tpu_cluster.py."""
+    with zipfile.ZipFile(wheel(version)) as archive:
+        archive.extractall(into)
+    return into / MEMBER
+
+
+def _place(version: str) -> Path:
+    return CACHE / "wheels" / f"jax-{version}-py3-none-any.whl"
+
+
+@functools.cache
+def _fetch_all() -> None:
+    """All wheels at once, by one process at a time: several test workers start together."""
+    (CACHE / "wheels").mkdir(parents=True, exist_ok=True)
+    with _lock(CACHE / "wheels" / ".lock"):
+        missing = [version for version in ALL if not _is_right(version)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(_fetch, missing))
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _is_right(version: str) -> bool:
+    path = _place(version)
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == HASHES[version]
+
+
+def _fetch(version: str) -> None:
+    with tempfile.TemporaryDirectory(dir=CACHE / "wheels") as folder:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check"),
+                *("--no-deps", "--only-binary", ":all:", "--ignore-requires-python"),
+                *("-d", folder, f"jax=={version}"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = list(Path(folder).glob("*.whl"))
+        if not found:
+            raise RuntimeError(f"jax {version} could not be fetched: {done.stderr.strip()}")
+        shutil.move(found[0], _place(version))
+    if not _is_right(version):
+        raise RuntimeError(f"jax {version}: the wheel does not have the hash of the table")
