@@ -22,7 +22,7 @@ class _Shown(click.ClickException):
 
     def __init__(self, error: CodemodError) -> None:
         super().__init__(str(error))
-        self.exit_code = error.exit_code  # type: ignore[misc] - click declares it on the class
+        self.exit_code = error.exit_code  # type: ignore[misc]  # click declares it on the class
 
     def show(self, file: IO[Any] | None = None) -> None:
         line = " ".join(self.format_message().splitlines())

@@ -142,19 +142,20 @@ def _changed(
         if _source(old_lines, was) != _source(new_lines, now)
     ]
     inner = [pair for pair in pairs if not any(_is_inside(o, pair[0]) for o, _ in pairs)]
-    if _without(old_lines, [was for was, _ in inner]) != _without(new_lines, [n for _, n in inner]):
+    outside = [_without(old_lines, [o for o, _ in inner]), _without(new_lines, [n for _, n in inner])]
+    if outside[0] != outside[1] or any(ast.dump(o) == ast.dump(n) for o, n in inner):
         raise Refused(f"{patch.id}: the edit would touch lines that it has no business with")
     return inner
 
 
-def _units(node: ast.AST) -> Iterator[Unit]:
+def _units(node: ast.AST, *, in_function: bool = False) -> Iterator[Unit]:
     """Every definition, and every statement that is not in a function, in order."""
-    inside_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt) and (not inside_function or _is_definition(child)):
+        if isinstance(child, ast.stmt) and (not in_function or _is_definition(child)):
             yield child
         if not isinstance(child, ast.expr):
-            yield from _units(child)
+            function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+            yield from _units(child, in_function=in_function or function)
 
 
 def _is_definition(node: ast.AST) -> bool:

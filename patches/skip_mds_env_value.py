@@ -51,9 +51,11 @@ def rewrite(module: cst.Module) -> cst.Module:
     """The module with every affected function guarded; raises `Refused` where none can be."""
     tree = edits.tree_of(module)
     try:
-        while affected := judge(tree, NAMES).affected:
+        affected = judge(tree, NAMES).affected
+        while affected:
             module = _guarded(Target(module, tree, affected[0]))
             tree = edits.tree_of(module)
+            affected = judge(tree, NAMES).affected if len(affected) > 1 else ()
     except TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     return module
@@ -72,6 +74,7 @@ class Target:
         self.call = self.answer.trail[1]  # in the function itself, on the way to the server
         self.spelling = ""  # of the look-up; `_guarded` tries those that there are
         self.quote = edits.quote_of(tree, module.bytes)
+        self.unset = {key: self.file.ask(NAMES, None, key=key)[node] for key in KEYS}
 
     def test(self, *, is_set: bool) -> str:
         """The source of the test whether the variable is set, or is not."""
@@ -249,9 +252,8 @@ def _holds(target: Target, tree: ast.Module) -> bool:
     is returned. Unset: as before. A value that the environment holds comes back as before.
     """
     node = edits.counterpart(target.tree, target.node, tree)
-    after, before = File(tree), target.file
-    for key in KEYS:
-        unset = before.ask(NAMES, None, key=key)[target.node]
+    after = File(tree)
+    for key, unset in target.unset.items():
         if after.ask(NAMES, None, key=key)[node].reach != unset.reach:
             return False
         for skip in ("true", ""):

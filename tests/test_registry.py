@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +10,9 @@ from codemod.engine import find, plan
 from codemod.errors import CodemodError, UsageError
 from codemod.model import Outcome, Patch
 from codemod.registry import choose, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OWN = """from codemod.model import Finding, Patch, Reason, Status
 def probe(tree):

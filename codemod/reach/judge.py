@@ -66,7 +66,7 @@ def _judge(
 ) -> Judgement:
     first = file.ask(functions, SET[0], key=key)
     affected = [node for node, answer in first.items() if _asks(answer)]
-    if affected:
+    if affected and len(affected) == len(first):
         return Judgement(_affected(first[affected[0]]), [*first], affected)
     chosen = [first, *(file.ask(functions, value, key=key) for value in SET[1:])]
     unset = file.ask(functions, None, key=key)
