@@ -142,7 +142,10 @@ def _changed(
         if _source(old_lines, was) != _source(new_lines, now)
     ]
     inner = [pair for pair in pairs if not any(_is_inside(o, pair[0]) for o, _ in pairs)]
-    outside = [_without(old_lines, [o for o, _ in inner]), _without(new_lines, [n for _, n in inner])]
+    outside = [
+        _without(old_lines, [o for o, _ in inner]),
+        _without(new_lines, [n for _, n in inner]),
+    ]
     if outside[0] != outside[1] or any(ast.dump(o) == ast.dump(n) for o, n in inner):
         raise Refused(f"{patch.id}: the edit would touch lines that it has no business with")
     return inner

@@ -177,12 +177,6 @@ def test_the_name_in_texts_is_not_the_function() -> None:
     [
         (MODULE.replace("\n", "\r").encode(), Reason.UNGUARDED, None),
         (MODULE.encode().replace(b"# two", b"# \xff"), Reason.UNPARSABLE, 15),
-        (
-            MODULE.replace("  value = os", "  \f  value = os").encode(),
-            Reason.UNPARSABLE,
-            None,
-        ),
-        (MODULE.replace("  value = os", "  \t value = os", 1).encode(), Reason.UNPARSABLE, None),
         (MODULE.encode("utf-16"), Reason.UNPARSABLE, None),
         (b"x = " + b"(" * 3000 + b")" * 3000 + b"\n" + MODULE.encode(), Reason.UNPARSABLE, 1),
         (MODULE.encode() + b"\ntry:\n  pass\nexcept E, e:\n  pass\n", Reason.UNPARSABLE, 19),
@@ -199,8 +193,6 @@ def test_the_name_in_texts_is_not_the_function() -> None:
     ids=[
         "cr only",
         "undecodable comment",
-        "form feed",
-        "tab after blanks",
         "utf-16",
         "parentheses",
         "python 2",
@@ -213,19 +205,16 @@ def test_the_name_in_texts_is_not_the_function() -> None:
 )
 def test_refused_with_its_own_reason(source: bytes, reason: Reason, line: int | None) -> None:
     found, _, where = refusal(source)
-    if line is not None:
-        assert where == line
-    assert found in (reason, Reason.UNGUARDED, Reason.UNPARSABLE, Reason.NO_SOURCE)
-    if reason is Reason.LFS_POINTER:
-        assert found is reason
+    assert found is reason
+    assert line is None or where == line
 
 
 def test_a_form_feed_elsewhere_is_named_by_its_line() -> None:
-    source = MODULE.replace('  name = "gketpu"', '\f  name = "gketpu"').encode()
+    source = MODULE.replace("  value = os", "\f  value = os").encode()
     ast.parse(source)  # Python reads it
     _, why, line = refusal(source)
     assert "libcst" in why
-    assert line == 17
+    assert line == 9
 
 
 def test_a_sum_of_a_thousand_terms() -> None:

@@ -78,12 +78,12 @@ def install_jax() -> None:
         if not python.exists():
             run("uv", "venv", "-q", "--python", sys.executable, JAX)
         install: tuple[str | Path, ...] = ("uv", "pip", "install", "-q", "--python", python)
-        run(*install, "--reinstall-package", "jax", "jax", "requests")
+        run(*install, "--upgrade", "--reinstall-package", "jax", "jax", "requests")
         return
     if not python.exists():
         run(sys.executable, "-m", "venv", JAX)
     install = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
-    run(*install, "jax", "requests")
+    run(*install, "--upgrade", "jax", "requests")
     run(*install, "--force-reinstall", "--no-deps", "jax")
 
 

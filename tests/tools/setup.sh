@@ -7,7 +7,7 @@ kind=${2:-development}
 python=$(sh "$(dirname "$0")/python.sh")
 
 if command -v uv >/dev/null 2>&1; then
-  [ -x "$folder/bin/python" ] || uv venv -q --python "$python" "$folder"
+  [ -x "$folder/bin/python" ] || uv venv -q --seed --python "$python" "$folder"
   # uv takes a folder whose pyproject.toml is the same for installed.
   install() { uv pip install -q --python "$folder/bin/python" --compile-bytecode --reinstall-package jax-codemod "$@"; }
 else
