@@ -128,6 +128,7 @@ def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], 
 @_patch
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
+@click.option("--verify", is_flag=True, help="Run each copy afterwards; undo what is not proved.")
 @_options
 def apply(
     *,
@@ -136,15 +137,18 @@ def apply(
     folders: Sequence[str],
     check: bool,
     dry_run: bool,
+    verify: bool,
     **how: Any,
 ) -> None:
     """Put the guard into every copy of jax in TARGET, in place, or refuse and write nothing."""
     from codemod.commands import apply as run
+    from codemod.commands import objection
 
     report = run(
         _found(targets, quiet=how["quiet"]),
         _chosen(folders, ids),
         write=not (check or dry_run),
+        check=objection if verify else None,
     )
     if dry_run and how["form"] == "text" and not how["quiet"]:
         click.echo(report.diff, nl=False)

@@ -169,6 +169,16 @@ def verify(
     return verdicts
 
 
+def objection(target: Target, copy: Copy) -> str:
+    """What speaks against a copy when it is run at level `module`; empty where it is proved."""
+    from pathlib import Path
+
+    from codemod.verify import verify_module
+
+    verdict = verify_module(target.python or Path(sys.executable), copy.path)
+    return "" if verdict.proved else f"put back: {verdict.summary}"
+
+
 def _unreadable(target: Target, copy: Copy, patch: Patch, error: Refused) -> Result:
     return Result(
         target=target.argument,

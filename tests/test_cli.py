@@ -226,6 +226,18 @@ def test_verify_before_and_after(tmp_path: Path) -> None:
     assert document(run("verify", path, "--format", "json"), "verify")["version"] == 1
 
 
+def test_apply_and_verify(tmp_path: Path) -> None:
+    proved, unproved = tmp_path / "new.py", tmp_path / "old.py"
+    proved.write_bytes(source("0.10.2"))
+    unproved.write_bytes(source("0.4.21"))  # needs more than this patch: it would not be proved
+    assert run("apply", proved, "--verify").exit_code == 0
+    assert b'("TPU_SKIP_MDS_QUERY") is None:' in proved.read_bytes()
+    result = run("apply", unproved, "--verify", "--patch", "skip_mds_env_value")
+    assert result.exit_code == 3
+    assert "put back: NOT proved" in result.stdout
+    assert unproved.read_bytes() == source("0.4.21")
+
+
 LATE = ("libcst", "libcst.codemod", "libcst.matchers")
 
 

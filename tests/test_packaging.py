@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from codemod import __version__
 from tests.releases import ROOT, source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
@@ -69,7 +72,7 @@ def test_the_licence_goes_with_it(wheel: Path) -> None:
 def test_the_installed_command_tells_its_version(
     command: list[str], python: Path, tmp_path: Path
 ) -> None:
-    program = [python.with_name(command[0]), *command[1:]]
+    program: list[str | Path] = [python.with_name(command[0]), *command[1:]]
     assert run(*program, "--version", cwd=tmp_path) == f"codemod {__version__}\n"
 
 

@@ -29,11 +29,8 @@ TOOL = ROOT / ".cache" / "bench"
 NEWEST = ALL[-1]
 PATCHES = choose(load(), ["skip_mds_env_value"])
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-PATTERN = "if $VALUE is None: $VALUE = get_tpu_env_value_from_metadata($KEY)"
-REWRITE = (
-    'if $VALUE is None and os.environ.get("TPU_SKIP_MDS_QUERY") is None:\n'
-    "  $VALUE = get_tpu_env_value_from_metadata($KEY)"
-)
+PATTERN = "$VALUE = get_tpu_env_value_from_metadata($KEY)"
+REWRITE = f'{PATTERN} if os.environ.get("TPU_SKIP_MDS_QUERY") is None else None'
 
 
 def say(text: str = "") -> None:
@@ -54,7 +51,7 @@ def run(*command: str | Path) -> int:
 
 def install() -> Path:
     """Install the tool as users get it, compiled; gives the folder of its commands."""
-    setup = ["sh", ROOT / "tests" / "tools" / "setup.sh", TOOL, "runtime"]
+    setup: list[str | Path] = ["sh", ROOT / "tests" / "tools" / "setup.sh", TOOL, "runtime"]
     environment = {**ENVIRONMENT, "PYTHON": sys.executable}
     subprocess.run(setup, env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return TOOL / "bin"
@@ -97,9 +94,11 @@ def start_up(folder: Path) -> None:
     )
     say("| command | median, ms | against | ratio | at most |")
     say("|---|---|---|---|---|")
-    _, libraries, *rest = taken
+    nothing, libraries, *rest = taken
+    for name in (nothing, libraries):
+        say(f"| `{name}` | {taken[name] * 1000:.0f} | | | |")
     for name in rest:
-        base, most = (libraries, 1.3) if name.endswith("(edits)") else ("python -c pass", 5.0)
+        base, most = (libraries, 1.3) if name.endswith("(edits)") else (nothing, 5.0)
         ratio = taken[name] / taken[base]
         row = (f"`{name}`", f"{taken[name] * 1000:.0f}", f"`{base}`", f"{ratio:.2f}", str(most))
         say(f"| {' | '.join(row)} |")
@@ -141,9 +140,8 @@ def is_right(after: bytes) -> bool:
 def reach(folder: Path) -> None:
     if any(is_right(source(version)) for version in AFFECTED):
         raise SystemExit("bench: an affected release passes as it came: the judge is broken")
-    say(
-        f"| made for jax {NEWEST} | of {len(AFFECTED)} affected | left alone: of {len(NOT_AFFECTED)} |"
-    )
+    head = f"right, of {len(AFFECTED)} affected", f"left alone, of {len(NOT_AFFECTED)} others"
+    say(f"| made for jax {NEWEST} | {' | '.join(head)} |")
     say("|---|---|---|")
     ways = {"GNU patch": by_gnu_patch, "ast-grep": by_ast_grep, "codemod": by_codemod}
     for name, way in ways.items():
