@@ -191,22 +191,18 @@ def _one_line(target: Target) -> cst.Module | None:
         return cst.IfExp(test=test, body=value, orelse=otherwise)
 
     if isinstance(target.node, ast.Lambda):
-        assigned = [
-            node
-            for node in ast.walk(target.tree)
-            if isinstance(node, ast.Assign) and node.value is target.node
-        ]
-        return (
-            edits.change(
-                target.module,
-                cst.Assign,
-                edits.place(target.tree, assigned[0]),
-                lambda node: node.with_changes(
-                    value=node.value.with_changes(body=conditional(node.value.body))
-                ),
-            )
-            if assigned
-            else None
+        assigned = next(
+            (n for n in ast.walk(target.tree) if getattr(n, "value", None) is target.node), None
+        )
+        if not isinstance(assigned, ast.Assign):
+            return None
+        return edits.change(
+            target.module,
+            cst.Assign,
+            edits.place(target.tree, assigned),
+            lambda node: node.with_changes(
+                value=node.value.with_changes(body=conditional(node.value.body))
+            ),
         )
     returned = target.node.body[-1]
     if not _is_one_line(target.node) or not isinstance(returned, ast.Return):
@@ -284,7 +280,9 @@ def _is_ours(node: FunctionNode) -> bool:
 
 def _is_our_test(node: ast.If | ast.IfExp) -> bool:
     test = node.test
-    if isinstance(test, ast.BoolOp) and _guards(test.values[-1], is_set=_is_or(test)):
+    if isinstance(test, ast.BoolOp) and _guards(
+        test.values[-1], is_set=isinstance(test.op, ast.Or)
+    ):
         return True
     body = node.body[0] if isinstance(node, ast.If) else node
     value = body.value if isinstance(body, ast.Return) else getattr(body, "body", None)
@@ -294,10 +292,6 @@ def _is_our_test(node: ast.If | ast.IfExp) -> bool:
         and isinstance(value, ast.Call)
         and ast.unparse(value.func).endswith(("environ.get", "getenv"))
     )
-
-
-def _is_or(test: ast.BoolOp) -> bool:
-    return isinstance(test.op, ast.Or)
 
 
 def _guards(test: ast.expr, *, is_set: bool) -> bool:
@@ -312,10 +306,7 @@ EXAMPLES = (
     Example(
         name="the shape of 0.6.1 and later",
         before="""import os
-
-def get_metadata(key):
-  import requests
-  return requests.get(f'http://metadata.google.internal/{key}').text, 200
+from jax._src.clusters.metadata import get_metadata
 
 def get_tpu_env_value(key):
   value = os.environ.get(key, None)
@@ -324,14 +315,11 @@ def get_tpu_env_value(key):
   return value
 """,
         after="""import os
-
-def get_metadata(key):
-  import requests
-  return requests.get(f'http://metadata.google.internal/{key}').text, 200
+from jax._src.clusters.metadata import get_metadata
 
 def get_tpu_env_value(key):
   value = os.environ.get(key, None)
-  if value is None and os.environ.get('TPU_SKIP_MDS_QUERY') is None:
+  if value is None and os.environ.get("TPU_SKIP_MDS_QUERY") is None:
     value = get_metadata(key)[0]
   return value
 """,
