@@ -7,7 +7,6 @@ import fcntl
 import functools
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,7 +37,8 @@ NOT_AFFECTED = tuple(v for v in ALL if v not in AFFECTED)
 
 def wheel(version: str) -> Path:
     """The wheel of a release, as the package index serves it."""
-    _fetch_all()
+    if failure := _fetch_all():
+        raise RuntimeError(failure)
     return _place(version)
 
 
@@ -61,13 +61,16 @@ def _place(version: str) -> Path:
 
 
 @functools.cache
-def _fetch_all() -> None:
-    """All wheels at once, by one process at a time: several test workers start together."""
+def _fetch_all() -> str:
+    """All wheels at once, by one process at a time: several test workers start together.
+
+    Gives why it failed, if it did: tried once, not again for each of a thousand tests.
+    """
     (CACHE / "wheels").mkdir(parents=True, exist_ok=True)
     with _lock(CACHE / "wheels" / ".lock"):
         missing = [version for version in ALL if not _is_right(version)]
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(_fetch, missing))
+            return "; ".join(filter(None, pool.map(_fetch, missing)))
 
 
 @contextlib.contextmanager
@@ -82,7 +85,8 @@ def _is_right(version: str) -> bool:
     return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == HASHES[version]
 
 
-def _fetch(version: str) -> None:
+def _fetch(version: str) -> str:
+    """Fetch one wheel, in place of a bad one too; gives why that failed, if it did."""
     with tempfile.TemporaryDirectory(dir=CACHE / "wheels") as folder:
         done = subprocess.run(
             [
@@ -96,7 +100,6 @@ def _fetch(version: str) -> None:
         )
         found = list(Path(folder).glob("*.whl"))
         if not found:
-            raise RuntimeError(f"jax {version} could not be fetched: {done.stderr.strip()}")
-        shutil.move(found[0], _place(version))
-    if not _is_right(version):
-        raise RuntimeError(f"jax {version}: the wheel does not have the hash of the table")
+            return f"jax {version} could not be fetched: {done.stderr.strip()}"
+        found[0].replace(_place(version))
+    return "" if _is_right(version) else f"jax {version}: the wheel has not the hash of the table"
