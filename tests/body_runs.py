@@ -108,6 +108,10 @@ KEYS = (None, "", "  from the environment ", "a:b")
 
 def worlds(source: str) -> Iterator[tuple[str | None, str]]:
     """All that the assumption leaves open: another variable, and what the server says."""
-    unknown = any(f"{name}'" in source for name in OTHERS)
-    others = (None, "", "yes") if unknown else (None,)
+    others = (None, "", "yes") if names_unknown(source) else (None,)
     return itertools.product(others, ("text", "none", "error"))
+
+
+def names_unknown(source: str) -> bool:
+    """Whether a module looks up a variable that nothing is known of."""
+    return any(f"{name}'" in source for name in OTHERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +19,7 @@ from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.reach import SURE, VARIABLE, File
 from codemod.registry import load
 from tests.bodies import METADATA, Maker, indented
-from tests.body_runs import DOUBTFUL, KEYS, SET, environment, run, worlds
+from tests.body_runs import DOUBTFUL, KEYS, SET, environment, names_unknown, run, worlds
 from tests.corpus_cases import cases
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ BODIES = 3000
 AT_IMPORT: tuple[dict[str, str] | None, ...] = (None, {})
 SHARE = 0.04  # of the bodies that every kind has at least
 HEAD = f"import contextlib\nimport os\n\n{METADATA}\n"
-SEED = random.SystemRandom().randrange(2**32)
+# In CI a change is judged by the same bodies as the one before it; elsewhere by new ones.
+SEED = 40854 if os.environ.get("CI") else random.SystemRandom().randrange(2**32)
 QUICK = settings(
     deadline=None,
     database=None,
@@ -111,7 +113,7 @@ def _against_affected(source: str, code: CodeType) -> Iterator[str]:
         # What nobody knows may raise before it comes to asking; to return is another thing.
         if all(done.ended == "returned" and not done.requests for done in runs):
             yield f"affected, but does not ask: {other=} {reply=} {runs}"
-    if not asked:
+    if not asked and not names_unknown(source):
         yield f"affected, but never asks: {runs}"
 
 

@@ -226,7 +226,7 @@ class Calls(Library):
         for after, _ in ended:
             changed = [p for p, held in state.heap.items() if after.heap.get(p) is not held]
             state.volatile |= after.volatile.union(changed)
-            if after.skip is not state.skip or after.wrote_key:
+            if after.skip is not state.skip or after.wrote_key != state.wrote_key:
                 environment.forget(state, External(environment.LIVE))
         return any(after.reached != NOT for after, _ in ended)
 

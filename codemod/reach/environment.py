@@ -55,8 +55,11 @@ def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
         held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
         return Lookup(held, known=not isinstance(held, Opaque))
     if isinstance(name, Text) and _is_key_text(name):
-        if state.wrote_key and isinstance(source, External):
-            return Lookup(inert(), known=False)
+        wrote_key = (source if isinstance(source, EnvironmentCopy) else state).wrote_key
+        if wrote_key != ():
+            known = wrote_key is not None and name.origin == Text.KEY
+            held = wrote_key[0] if known and wrote_key else inert()
+            return Lookup(held, known=known and not isinstance(held, Opaque))
         value = world.key_value()
         changed = name.origin == Text.CHANGED_KEY and isinstance(value, Text)
         return Lookup(Text(Text.DERIVED) if changed else value)
@@ -125,17 +128,26 @@ def write(state: State, source: Value, name: Value, value: Value | None) -> None
     elif isinstance(name, Const):
         if name.value == VARIABLE:
             _write_variable(state, source, value)
-    elif isinstance(source, EnvironmentCopy):
-        state.change_everywhere(source, inert())
     else:
-        state.wrote_key = True
-        if not isinstance(name, Text) or not _is_key_text(name):
-            state.skip = inert()
+        _write_unknown(state, source, name, value)
+
+
+def _write_unknown(state: State, source: Value, name: Value, value: Value | None) -> None:
+    """The same under the key, or under a name that is not known."""
+    is_key_text = isinstance(name, Text) and _is_key_text(name)
+    exact = isinstance(name, Text) and name.origin == Text.KEY
+    written = (value,) if exact else None
+    if isinstance(source, EnvironmentCopy):
+        skip = source.skip if is_key_text else inert()
+        state.change_everywhere(source, EnvironmentCopy(skip, written))
+    else:
+        state.wrote_key = written
+        state.skip = state.skip if is_key_text else inert()
 
 
 def _write_variable(state: State, source: Value, value: Value | None) -> None:
     if isinstance(source, EnvironmentCopy):
-        state.change_everywhere(source, EnvironmentCopy(value))
+        state.change_everywhere(source, EnvironmentCopy(value, source.wrote_key))
     else:
         state.skip = value
 
@@ -162,7 +174,7 @@ def forget(state: State, source: Value) -> None:
         state.change_everywhere(source, inert())
     elif is_environment(source):
         state.skip = inert()
-        state.wrote_key = True
+        state.wrote_key = None
 
 
 def view(source: Value, name: str) -> Value:
@@ -181,10 +193,10 @@ def view(source: Value, name: str) -> Value:
 def copy_of(state: State, source: Value) -> Value:
     """A copy of an environment, as it is now."""
     if isinstance(source, EnvironmentCopy):
-        return EnvironmentCopy(source.skip)
+        return EnvironmentCopy(source.skip, source.wrote_key)
     if isinstance(source, Mapping):
         return Mapping(dict(source.entries))
-    return EnvironmentCopy(state.skip)
+    return EnvironmentCopy(state.skip, state.wrote_key)
 
 
 def is_key(name: Value) -> bool:

@@ -157,9 +157,9 @@ class Flow(Definitions):
         environment popped), the second sees.
         """
         paths: Paths = []
-        first = self._unbound(node, state)
-        self._forget_bound(node, state)
-        here = [state, *first]
+        unbound = self._unbound(node, state)
+        self._forget_bound(node, state, first=True)
+        here = [state, *unbound]
         for _ in range(2):
             following: Paths = []
             for path in here:
@@ -205,11 +205,13 @@ class Flow(Definitions):
         ended = state.copy()
         return [(s, True) for s in self.bind(node.target, inert(), state)] + [(ended, False)]
 
-    def _forget_bound(self, node: Loop, state: State) -> None:
+    def _forget_bound(self, node: Loop, state: State, *, first: bool = False) -> None:
         """What the loop binds, changes in place, or lets a function of the file bind."""
         changes = self._changes(node)
         for name in changes.bound:
-            state.heap[self.home(name), name] = Opaque()
+            place = self.home(name), name
+            if first or place in state.heap:  # else the last round has deleted it
+                state.heap[place] = Opaque()
         written, attributes = self.writes.names, self.writes.attributes
         for place in [*state.heap]:
             scope, name = place

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codemod.reach.scopes import bound_names
 from codemod.reach.state import GO, State
-from codemod.reach.values import Const, Opaque, Value
+from codemod.reach.values import Const, Opaque, Text, Value
 
 if TYPE_CHECKING:
     from codemod.reach.definitions import Definitions
@@ -65,7 +65,12 @@ def _equals(walk: Definitions, node: ast.expr, subject: Value, state: State) -> 
 
 
 def _is_a(pattern: ast.pattern, subject: Value) -> bool | None:
-    """`case str():` against a constant; any other pattern is not followed."""
+    """`case str():` against a constant, `case [*_]:` and `case {}:` against what is no such thing.
+
+    Any other pattern is not followed.
+    """
+    if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
+        return False if isinstance(subject, (Const, Text)) else None
     plain = (
         isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns
     )

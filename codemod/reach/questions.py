@@ -152,7 +152,7 @@ class File:
         for state in states:
             for function in _live(state, names):
                 start = state.copy()
-                start.skip, start.wrote_key = variable_in(walker.world), False
+                start.skip, start.wrote_key = variable_in(walker.world), ()
                 call = ast.copy_location(ast.Name(id="_", ctx=ast.Load()), function.node)
                 walker.awaited.add(call)
                 arguments, keywords = _given(function, key)

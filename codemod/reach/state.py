@@ -97,7 +97,8 @@ class State:
         self.tries = 0  # blocks around it in which an exception would be noticed
         self.unlikely = False  # a module that asks could not be imported
         self.volatile: frozenset[tuple[int, str]] = frozenset()  # names that handed-over code binds
-        self.wrote_key = False  # the environment was given something under an unknown name
+        # What the environment was given under the key, in a tuple of one; None: not known.
+        self.wrote_key: tuple[Value | None, ...] | None = ()
 
     def copy(self) -> State:
         """A path that has come the same way."""

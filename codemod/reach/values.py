@@ -315,12 +315,16 @@ class Mapping(Value):
 
 
 class EnvironmentCopy(Value):
-    """A copy of `os.environ`; `skip` is what it holds for the variable, None where it is absent."""
+    """A copy of `os.environ`: what it holds for the variable (None: absent), and for the key.
 
-    __slots__ = ("skip",)
+    The latter is said as in `State.wrote_key`.
+    """
 
-    def __init__(self, skip: Value | None) -> None:
+    __slots__ = ("skip", "wrote_key")
+
+    def __init__(self, skip: Value | None, wrote_key: tuple[Value | None, ...] | None = ()) -> None:
         self.skip = skip
+        self.wrote_key = wrote_key
 
     def inert(self) -> bool:
         return True
