@@ -58,6 +58,16 @@ def cli() -> None:
     """
 
 
+_form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the results are printed.",
+)
+
+
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that every command has."""
     for option in (
@@ -70,14 +80,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             help="Also use the patches of this folder.",
         ),
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(["text", "json"]),
-            default="text",
-            show_default=True,
-            help="How the results are printed.",
-        ),
+        _form,
     ):
         command = option(command)
     return command
@@ -173,16 +176,12 @@ def apply(
     help="How many processes call jax.distributed.initialize() at level cluster.",
 )
 @click.option(
-    "--python", metavar="FILE", help="The interpreter to run the copy in, where TARGET has none."
+    "--python",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The interpreter to run the copy in, where TARGET has none.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How the results are printed.",
-)
+@_form
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary only.")
 def verify(
     *,

@@ -9,10 +9,10 @@ functions: deciding must not pay for rewriting.
 from __future__ import annotations
 
 import ast
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from codemod.reach import VARIABLE, FunctionNode, functions_in_order
+from codemod.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,9 +26,7 @@ _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # in the order o
 
 def tree_of(module: cst.Module) -> ast.Module:
     """The syntax tree of a libcst module, as Python itself reads it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old escapes in somebody's file are not ours to report
-        return ast.parse(module.bytes)
+    return parse(module.bytes)
 
 
 def place(tree: ast.Module, node: ast.AST) -> int:

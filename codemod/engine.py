@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codemod import syntax
 from codemod.errors import Refused
 from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.textfile import not_python
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Sequence
 
     from codemod.model import Patch
@@ -69,9 +69,7 @@ def parse(source: bytes) -> ast.Module | Finding:
     if (unfit := not_python(source)) is not None:
         return _unreadable(unfit.reason, unfit.why, unfit.line)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old escapes in somebody's file are not ours to report
-            return ast.parse(source)
+        return syntax.parse(source)
     except SyntaxError as error:
         return _unreadable(Reason.UNPARSABLE, error.msg, error.lineno)
     except ValueError as error:  # a NUL byte

@@ -12,7 +12,6 @@ from codemod.verdict import Server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 PREFIX = "/computeMetadata/v1/instance/attributes/"
 STATUS = {Server.NOT_FOUND: 404, Server.ERROR: 500}
@@ -42,12 +41,7 @@ class MetadataServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._released.set()
         self._http.shutdown()
         self._http.server_close()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from codemod.errors import Refused
 from codemod.model import Status
+from codemod.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def rewrite(patch: Patch, source: bytes, tree: ast.Module) -> bytes:
         except RecursionError:
             raise Refused("expressions nested too deeply for libcst") from None
         except LookupError as error:
-            raise Refused(f"{patch.id}: {error}") from None
+            raise Refused(str(error)) from None
     _check(patch, source, tree, result)
     return bytes(result)
 
@@ -112,16 +113,16 @@ def _first_change(before: bytes, after: bytes) -> int:
 
 def _check(patch: Patch, source: bytes, before: ast.Module, result: bytes) -> None:
     try:
-        after = ast.parse(result)
+        after = parse(result)
     except (SyntaxError, ValueError) as error:
-        raise Refused(f"{patch.id}: the edited file would not parse: {error}") from None
+        raise Refused(f"the edited file would not parse: {error}") from None
     finding = patch.probe(after)
     if finding.status is not Status.FIXED:
         line = finding.evidence[0].line if finding.evidence else None
-        raise Refused(f"{patch.id}: the edit could not be proved to fix the file", line)
-    changed = _changed(patch, (source, before), (result, after))
+        raise Refused("the edit could not be proved to fix the file", line)
+    changed = _changed((source, before), (result, after))
     for was, now in changed:
-        _check_outside(patch, was, now)
+        _check_outside(was, now)
 
 
 Lines = list[bytes]
@@ -129,13 +130,13 @@ Unit = ast.stmt
 
 
 def _changed(
-    patch: Patch, old: tuple[bytes, ast.Module], new: tuple[bytes, ast.Module]
+    old: tuple[bytes, ast.Module], new: tuple[bytes, ast.Module]
 ) -> list[tuple[Unit, Unit]]:
     """The innermost units that the edit changed; all that is outside them must be the same."""
     old_lines, new_lines = old[0].splitlines(keepends=True), new[0].splitlines(keepends=True)
     before, after = list(_units(old[1])), list(_units(new[1]))
     if [_label(unit) for unit in before] != [_label(unit) for unit in after]:
-        raise Refused(f"{patch.id}: the edit would add or remove a definition")
+        raise Refused("the edit would add or remove a definition")
     pairs = [
         (was, now)
         for was, now in zip(before, after, strict=True)
@@ -147,7 +148,7 @@ def _changed(
         _without(new_lines, [n for _, n in inner]),
     ]
     if outside[0] != outside[1] or any(ast.dump(o) == ast.dump(n) for o, n in inner):
-        raise Refused(f"{patch.id}: the edit would touch lines that it has no business with")
+        raise Refused("the edit would touch lines that it has no business with")
     return inner
 
 
@@ -189,14 +190,14 @@ def _without(lines: Lines, units: list[Unit]) -> Lines:
     return [line for number, line in enumerate(lines) if number not in gone]
 
 
-def _check_outside(patch: Patch, was: Unit, now: Unit) -> None:
+def _check_outside(was: Unit, now: Unit) -> None:
     """What others see of a changed definition: its signature, and the texts that it holds."""
     for field in ("args", "returns", "decorator_list", "bases", "targets"):
         if _dumped(getattr(was, field, None)) != _dumped(getattr(now, field, None)):
             name = getattr(was, "name", "it")
-            raise Refused(f"{patch.id}: the edit would change how {name} is used", was.lineno)
+            raise Refused(f"the edit would change how {name} is used", was.lineno)
     if _texts(was) - _texts(now):
-        raise Refused(f"{patch.id}: the edit would drop a text", was.lineno)
+        raise Refused("the edit would drop a text", was.lineno)
 
 
 def _dumped(value: object) -> str:

@@ -70,6 +70,21 @@ class Row:
     expected: str
     broken: str | None = None
 
+    @classmethod
+    def blank(cls, scenario: Scenario, call: str, expected: str) -> Row:
+        """The row of a call of which nothing is known yet."""
+        return cls(
+            scenario=scenario,
+            call=call,
+            requests=0,
+            other_connections=(),
+            value=None,
+            exception=None,
+            seconds=0.0,
+            ok=False,
+            expected=expected,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

@@ -49,6 +49,10 @@ def verify_module(python: Path, copy: Path, *, timeout: float = 30.0) -> Verdict
     )
 
 
+# Before the first call and after the last there is no scenario to name.
+AT_REST = Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP)
+
+
 class _Run:
     """One child from start to end, and what it has shown so far."""
 
@@ -59,7 +63,7 @@ class _Run:
         self._python, self._copy = python, copy
         self._deadline = time.monotonic() + timeout
         self._arguments = (str(copy), str(timeout + 5))
-        self._current = _broken("start", "")
+        self._current = Row.blank(AT_REST, "start", "")
 
     def rows(self) -> None:
         """Make all calls; whatever ends the child early becomes the last row."""
@@ -73,7 +77,9 @@ class _Run:
                     self.done.extend(self._with(variable))
                 self._part()
         except Gone as gone:
-            why = f"{gone}, in {self._current.call} with {self._current.scenario}"
+            at_rest = self._current.scenario is AT_REST
+            scenario = "" if at_rest else f" with {self._current.scenario}"
+            why = f"{gone}, in {self._current.call}{scenario}"
             self.done.append(replace(self._current, broken=why))
 
     def _greet(self) -> None:
@@ -83,7 +89,7 @@ class _Run:
             self.notes.append("requests is not installed there: urllib stood in for it")
 
     def _part(self) -> None:
-        self._current = _broken("end", "")
+        self._current = Row.blank(AT_REST, "end", "")
         self._child.finish(self._deadline)
         self._child.end()
         if self._child.stdout.size:
@@ -92,7 +98,7 @@ class _Run:
     def _with(self, variable: str | None) -> Iterator[Row]:
         """Load the copy afresh with this value of the variable, and yield a row for each call."""
         where = Scenario(variable=variable, environment=Environment.ABSENT, server=Server.UP)
-        self._current = replace(_broken("import", "a module"), scenario=where)
+        self._current = Row.blank(where, "import", "a module")
         loaded = self._ask(where, {"op": "load"}, {})
         if stub := loaded.get("stub"):
             note = f"jax._src.cloud_tpu_init is a stub: {stub}"
@@ -118,7 +124,7 @@ class _Run:
 
     def _row(self, call: scenarios.Call) -> Row:
         expected = ", or ".join(map(str, call.ways))
-        self._current = replace(_broken(str(call), expected), scenario=call.scenario)
+        self._current = Row.blank(call.scenario, str(call), expected)
         command = {"op": "call", "call": [call.owner, call.name, call.arguments]}
         row = self._observed(self._current, self._ask(call.scenario, command, call.environment))
         traffic = row.requests + len(row.other_connections)
@@ -159,21 +165,6 @@ class _Run:
             seconds=round(answer["seconds"], 4),
             broken=broken,
         )
-
-
-def _broken(call: str, expected: str) -> Row:
-    """Return the row of a call of which nothing is known yet."""
-    return Row(
-        scenario=Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP),
-        call=call,
-        requests=0,
-        other_connections=(),
-        value=None,
-        exception=None,
-        seconds=0.0,
-        ok=False,
-        expected=expected,
-    )
 
 
 def _version(copy: Path) -> str:

@@ -255,18 +255,9 @@ class _Cluster:
         )
 
     def _blank(self, index: int) -> Row:
-        """Return the row of a process of which nothing is known yet."""
-        return Row(
-            scenario=self._plan.scenario,
-            call=f"initialize(), {self._plan.name}, process {index}",
-            requests=0,
-            other_connections=(),
-            value=None,
-            exception=None,
-            seconds=0.0,
-            ok=False,
-            expected=str(self._plan.expected(index)),
-        )
+        """The row of a process of which nothing is known yet."""
+        call = f"initialize(), {self._plan.name}, process {index}"
+        return Row.blank(self._plan.scenario, call, str(self._plan.expected(index)))
 
 
 def _outcome(index: int, count: int, heard: Iterable[str]) -> str:

@@ -89,6 +89,8 @@ class Target:
 
 def _guarded(target: Target) -> cst.Module:
     """The first of the edits, smallest first, that is proved to guard the function."""
+    if target.unset["absent"].possible == NOT:
+        raise Refused("a guard the wrong way round: it asks only while set", target.call.lineno)
     why = "no guard could be proved to hold in it"
     for edit in (_in_condition, _in_conditional, _early_return, _early_default, _one_line):
         for spelling in edits.environment_spellings(target.tree, target.node):
@@ -259,10 +261,8 @@ def _holds(target: Target, tree: ast.Module) -> bool:
 
 
 def _is_right(answer: Answer, key: str, unset: Answer) -> bool:
-    if answer.possible != NOT or answer.raises:
-        return False
-    if not answer.returns:
-        return False  # it would never come back
+    if answer.possible != NOT or answer.raises or not answer.returns:
+        return False  # without a return it would never come back
     if key == "present":
         return _origins(answer) == (_origins(unset) or {Text.ENVIRONMENT})
     return all(value.truth() is False for value in answer.returns)

@@ -137,12 +137,13 @@ def test_verbose_shows_the_evidence(copy: Path) -> None:
         (["apply", "/no/such/place"], 2, "/no/such/place"),
         (["apply", "{}", "--patch", "nonsense"], 2, "nonsense"),
         (["apply", "{}", "--patches", "/no/such/place"], 2, "/no/such/place"),
+        (["verify", "{}", "--python", "/no/such/place"], 2, "/no/such/place"),
         (["apply", "--nonsense"], 2, "--nonsense"),
         (["nonsense"], 2, "nonsense"),
         (["apply", ""], 2, "codemod: error"),
         (["apply", "{empty}"], 4, "no jax found"),
     ],
-    ids=["path", "patch", "patches", "option", "command", "empty", "no jax"],
+    ids=["path", "patch", "patches", "python", "option", "command", "empty", "no jax"],
 )
 def test_wrong_usage(
     arguments: list[str], code: int, words: str, copy: Path, tmp_path: Path
@@ -294,7 +295,7 @@ LAYERS = (
     ("rewrite", "edits"),
     ("trees",),
     ("reach",),
-    ("textfile",),
+    ("textfile", "syntax"),
     ("model",),
     ("errors",),
 )

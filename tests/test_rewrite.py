@@ -235,6 +235,15 @@ def test_a_second_guard_is_never_put_in() -> None:
     assert step.finding.reason is Reason.UPSTREAM
 
 
+def test_a_guard_the_wrong_way_round_is_named() -> None:
+    source = PATCHED.replace(") is None:", ") is not None:")
+    planned = plan(source.encode(), [PATCH])
+    (step,) = planned.steps
+    assert step.finding.status is Status.AFFECTED
+    assert (step.outcome, step.line) == (Outcome.REFUSED, 11)
+    assert "wrong way round" in step.why
+
+
 # The conditions of acceptance, each tripped by a patch that breaks it.
 
 
