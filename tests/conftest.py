@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
 
+from tests.places import conda, pristine_venv, venv
+
 if TYPE_CHECKING:
     import pytest
+
+__all__ = ["conda", "pristine_venv", "venv"]  # fixtures
 
 settings.register_profile(
     "project", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

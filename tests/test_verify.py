@@ -1,67 +1,33 @@
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import sys
 import zipfile
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from codemod import engine, registry
 from codemod.model import Exit
-from codemod.report.verdict import to_dict, to_text
-from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
+from codemod.report.verdict import to_text
+from codemod.verdict import Environment, Scenario, Server
 from codemod.verify import verify_module
 from tests.releases import source, wheel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-HERE = Path(sys.executable)
-RELEASE = "0.8.0"
-SCHEMA = Path(__file__).parents[1] / "codemod" / "schema" / "verify.schema.json"
-
-GUARD = ' and os.environ.get("TPU_SKIP_MDS_QUERY") is None'
-LOOK_UP = "  value = os.environ.get(key, None)\n"
-ASK = f"  if value is None{GUARD}:\n"
-FROM_SERVER = "    value = get_tpu_env_value_from_metadata(key)\n"
-SET = 'os.environ.get("TPU_SKIP_MDS_QUERY") is not None'
-DETECTED = '    if os.environ.get("TPU_SKIP_MDS_QUERY") is not None:\n'
-SIGNATURE = "def get_tpu_env_value(key) -> str | None:\n"
-
-
-@cache
-def patched(version: str = RELEASE) -> str:
-    """Return the release's file as `codemod apply` leaves it."""
-    planned = engine.plan(source(version), registry.load())
-    assert planned.changes
-    return planned.after.decode()
-
-
-def changed(old: str, new: str) -> str:
-    """Return the patched file with one place changed."""
-    assert patched().count(old) == 1, f"{patched().count(old)} times in the file: {old}"
-    return patched().replace(old, new)
-
-
-@cache
-def verdict_on(text: str) -> Verdict:
-    """Return the verdict on a lone file of this text."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "cloud_tpu_cluster.py")
-        copy.write_text(text)
-        return verify_module(HERE, copy)
-
-
-def wrong(verdict: Verdict) -> list[Row]:
-    return [row for row in verdict.rows if not row.ok]
+from tests.verdicts import (
+    ASK,
+    DETECTED,
+    FROM_SERVER,
+    GUARD,
+    HERE,
+    LOOK_UP,
+    RELEASE,
+    SET,
+    SIGNATURE,
+    changed,
+    first,
+    patched,
+    verdict_on,
+    wrong,
+)
 
 
 def test_the_patched_release_is_proved() -> None:
@@ -96,11 +62,6 @@ def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) 
     assert {row.exception is None for row in rows} == {
         server in {Server.UP, Server.NOT_FOUND, Server.ERROR}
     }
-
-
-def first(statement: str) -> tuple[str, str]:
-    """Return the change that puts a statement at the start of the function."""
-    return SIGNATURE, f"{SIGNATURE}  {statement}\n"
 
 
 def quietly(statement: str) -> tuple[str, str]:
@@ -372,71 +333,3 @@ def test_a_stale_pyc_that_wins_over_the_edited_source_is_what_is_judged(tmp_path
     assert verify_module(HERE, copy).exit_code == Exit.FINDINGS
     shutil.rmtree(tmp_path / "__pycache__")
     assert verify_module(HERE, copy).exit_code == Exit.OK
-
-
-KINDS: dict[str, Callable[[], str]] = {
-    "proved": patched,
-    "not proved": lambda: patched().replace(GUARD, ""),
-    "failed": lambda: changed(*first("os._exit(0)")),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_data_keeps_the_schema(kind: str) -> None:
-    from jsonschema import Draft202012Validator
-
-    schema = json.loads(SCHEMA.read_text())
-    Draft202012Validator.check_schema(schema)
-    data = json.loads(json.dumps(to_dict(verdict_on(KINDS[kind]()))))
-    Draft202012Validator(schema).validate(data)
-    assert not Draft202012Validator(schema).is_valid({**data, "exit_code": 2})
-    assert not Draft202012Validator(schema).is_valid({**data, "proved": not data["proved"]})
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_text_fits_a_terminal_and_ends_in_the_summary(kind: str) -> None:
-    verdict = verdict_on(KINDS[kind]())
-    first_line, *lines, summary, end = to_text(verdict).split("\n")
-    assert first_line == f"verify {verdict.target}"
-    assert max(map(len, lines)) <= 80
-    assert (summary, end) == (verdict.summary, "")
-
-
-def test_the_text_shows_each_kind_of_failure_once() -> None:
-    text = to_text(verdict_on(patched().replace(GUARD, "")))
-    assert text.count("get_tpu_env_value('") == 1
-    assert "    expected  no request and None\n    got       1 request and '4'\n" in text
-    assert "and 48 more like these; the JSON has them all" in text
-    assert "more like these" not in to_text(verdict_on(patched()))
-
-
-ROW = Row(
-    scenario=Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP),
-    call="f()",
-    requests=0,
-    other_connections=(),
-    value="None",
-    exception=None,
-    seconds=0.0,
-    ok=True,
-    expected="no request and None",
-)
-
-
-@pytest.mark.parametrize(
-    ("rows", "code"),
-    [
-        ((ROW,), Exit.OK),
-        ((ROW, replace(ROW, ok=False)), Exit.FINDINGS),
-        ((ROW, replace(ROW, broken="it broke")), Exit.REFUSED),
-        ((replace(ROW, ok=False), replace(ROW, broken="it broke")), Exit.REFUSED),
-        ((), Exit.REFUSED),
-    ],
-    ids=["all right", "one wrong", "one broken", "wrong and broken", "nothing"],
-)
-def test_what_the_rows_add_up_to(rows: tuple[Row, ...], code: Exit) -> None:
-    verdict = Verdict(level=Level.MODULE, target="a", about="jax 1", rows=rows)
-    assert verdict.exit_code == code
-    assert verdict.proved is (code == Exit.OK)
-    assert verdict.failed is (code == Exit.REFUSED)
-    assert "\n" not in verdict.summary
