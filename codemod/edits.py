@@ -9,6 +9,7 @@ functions: deciding must not pay for rewriting.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from codemod.reach import VARIABLE, FunctionNode, functions_in_order
@@ -24,9 +25,16 @@ if TYPE_CHECKING:
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # in the order of the source
 
 
+@lru_cache(maxsize=4)
+def source_of(module: cst.Module) -> bytes:
+    """The source of a libcst module; kept, as printing it costs as much as parsing it."""
+    return bytes(module.bytes)
+
+
+@lru_cache(maxsize=4)
 def tree_of(module: cst.Module) -> ast.Module:
     """The syntax tree of a libcst module, as Python itself reads it."""
-    return parse(module.bytes)
+    return parse(source_of(module))
 
 
 def place(tree: ast.Module, node: ast.AST) -> int:

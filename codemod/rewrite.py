@@ -12,6 +12,7 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from codemod.edits import source_of
 from codemod.errors import Refused
 from codemod.model import Status
 from codemod.syntax import parse
@@ -36,13 +37,13 @@ def rewrite(patch: Patch, source: bytes, tree: ast.Module) -> bytes:
     with _no_garbage_collection():
         module = _parsed(source)
         try:
-            result = patch.rewrite(module).bytes
+            result = source_of(patch.rewrite(module))
         except RecursionError:
             raise Refused("expressions nested too deeply for libcst") from None
         except LookupError as error:
             raise Refused(str(error)) from None
     _check(patch, source, tree, result)
-    return bytes(result)
+    return result
 
 
 @contextmanager
@@ -72,7 +73,7 @@ def _parsed(source: bytes) -> cst.Module:
 
     try:
         module = cst.parse_module(source)
-        again = module.bytes
+        again = source_of(module)
     except cst.ParserSyntaxError as error:
         line = _odd_white_space(source) or error.raw_line
         raise Refused("libcst cannot read this line, though Python can", line) from None

@@ -73,7 +73,7 @@ class Target:
         self.answer = next(answer for answer in answers if answer.reach == SURE)
         self.call = self.answer.trail[1]  # in the function itself, on the way to the server
         self.spelling = ""  # of the look-up; `_guarded` tries those that there are
-        self.quote = edits.quote_of(tree, module.bytes)
+        self.quote = edits.quote_of(tree, edits.source_of(module))
         self.unset = {key: self.file.ask(NAMES, None, key=key)[node] for key in KEYS}
 
     def test(self, *, is_set: bool) -> str:
