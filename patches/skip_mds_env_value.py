@@ -27,8 +27,6 @@ from codemod.reach import (
     FunctionNode,
     Text,
     TooManyPaths,
-    bindings_of,
-    bound_names,
     judge,
 )
 
@@ -116,7 +114,7 @@ def _in_condition(target: Target) -> cst.Module | None:
     around = [
         node
         for node in ast.walk(target.node)
-        if isinstance(node, ast.If) and _is_in(target.call, node.body) and not node.orelse
+        if isinstance(node, ast.If) and edits.is_in(target.call, node.body) and not node.orelse
     ]
     if not around or not _can_take_and(around[-1].test):
         return None
@@ -137,8 +135,8 @@ def _in_conditional(target: Target) -> cst.Module | None:
     for node in ast.walk(target.node):
         if not isinstance(node, (ast.Return, ast.Assign)) or not isinstance(node.value, ast.IfExp):
             continue
-        asks_if_true = _is_in(target.call, [node.value.body])
-        if not asks_if_true and not _is_in(target.call, [node.value.orelse]):
+        asks_if_true = edits.is_in(target.call, [node.value.body])
+        if not asks_if_true and not edits.is_in(target.call, [node.value.orelse]):
             continue
         if not isinstance(node.value.test, (ast.Compare, ast.Name, ast.UnaryOp)):
             continue
@@ -164,61 +162,16 @@ def _early_default(target: Target) -> cst.Module | None:
     return _first_lines(target, f"{target.test(is_set=True)} and not {target.look_up()}")
 
 
-def _first_lines(target: Target, condition: str) -> cst.Module | None:
-    import libcst as cst
-
-    if isinstance(target.node, ast.Lambda) or _is_one_line(target.node):
+def _first_lines(target: Target, test: str) -> cst.Module | None:
+    if isinstance(target.node, ast.Lambda) or edits.is_one_line(target.node):
         return None
-    lines = [f"if {condition}:\n    return {target.look_up()}\n"]
-    if _needs_import(target):
-        lines.insert(0, "import os\n")
-    position = edits.place(target.tree, target.node)
-    return edits.change(
-        target.module, cst.FunctionDef, position, lambda node: edits.lines_first(node, lines)
-    )
+    return edits.early_return(target.module, target.tree, target.node, test, target.look_up())
 
 
 def _one_line(target: Target) -> cst.Module | None:
     """`def f(key): return …` and a lambda get a conditional expression."""
-    import libcst as cst
-
-    if _needs_import(target):
-        return None
-    test = cst.parse_expression(target.test(is_set=True))
-    value = cst.parse_expression(target.look_up())
-
-    def conditional(otherwise: Any) -> cst.IfExp:
-        if isinstance(otherwise, (cst.Tuple, cst.Yield)) and not otherwise.lpar:
-            raise LookupError("its one line returns more than one value")
-        return cst.IfExp(test=test, body=value, orelse=otherwise)
-
-    if isinstance(target.node, ast.Lambda):
-        assigned = next(
-            (n for n in ast.walk(target.tree) if getattr(n, "value", None) is target.node), None
-        )
-        if not isinstance(assigned, ast.Assign):
-            return None
-        return edits.change(
-            target.module,
-            cst.Assign,
-            edits.place(target.tree, assigned),
-            lambda node: node.with_changes(
-                value=node.value.with_changes(body=conditional(node.value.body))
-            ),
-        )
-    returned = target.node.body[-1]
-    if not _is_one_line(target.node) or not isinstance(returned, ast.Return):
-        return None
-    return edits.change(
-        target.module,
-        cst.Return,
-        edits.place(target.tree, returned),
-        lambda node: node.with_changes(value=conditional(node.value)),
-    )
-
-
-def _is_in(node: ast.AST, body: list[Any]) -> bool:
-    return any(found is node for statement in body for found in ast.walk(statement))
+    test, value = target.test(is_set=True), target.look_up()
+    return edits.conditional(target.module, target.tree, target.node, test, value)
 
 
 def _can_take_and(test: ast.expr) -> bool:
@@ -226,18 +179,6 @@ def _can_take_and(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp):
         return isinstance(test.op, ast.And)
     return isinstance(test, (ast.Compare, ast.UnaryOp, ast.Name, ast.Call))
-
-
-def _is_one_line(node: FunctionNode) -> bool:
-    return not isinstance(node, ast.Lambda) and node.body[0].lineno == node.lineno
-
-
-def _needs_import(target: Target) -> bool:
-    """Whether `os` has to be imported first: it is not at all, or only later in the function."""
-    root = target.spelling.partition(".")[0]
-    if root != "os":
-        return False
-    return root not in bound_names(target.tree.body) or root in bindings_of(target.node).names
 
 
 # The proof.
