@@ -1,4 +1,4 @@
-"""The small libcst edits that patches are made of: find a statement again, put a guard in.
+"""What edits are made of: find a statement of Python's tree in libcst's, and change it there.
 
 What to edit is found with `ast`, by meaning. libcst's tree has the same statements in the same
 order, so a statement is handed over by its place among all of its kind. Only the blocks around
@@ -12,7 +12,7 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from codemod.reach import VARIABLE, FunctionNode, bindings_of, bound_names, functions_in_order
+from codemod.reach import FunctionNode, functions_in_order
 from codemod.syntax import parse
 
 if TYPE_CHECKING:
@@ -150,11 +150,6 @@ def _name(node: ast.Attribute | ast.Name) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
-def guard(spelling: str, quote: str, *, is_set: bool) -> str:
-    """The source of the test whether the variable is set, or is not."""
-    return f"{spelling}({quote}{VARIABLE}{quote}) is {'not ' if is_set else ''}None"
-
-
 def is_in(node: ast.AST, statements: Iterable[ast.AST]) -> bool:
     """Whether a node is somewhere in one of these."""
     return any(found is node for statement in statements for found in ast.walk(statement))
@@ -163,123 +158,3 @@ def is_in(node: ast.AST, statements: Iterable[ast.AST]) -> bool:
 def is_one_line(function: FunctionNode) -> bool:
     """Whether a function has its body on the line of its `def`."""
     return not isinstance(function, ast.Lambda) and function.body[0].lineno == function.lineno
-
-
-def early_return(
-    module: cst.Module,
-    tree: ast.Module,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
-    test: str,
-    value: str,
-    *,
-    before: ast.stmt | None = None,
-) -> cst.Module:
-    """The module with `if test: return value` in a function.
-
-    It stands in front of `before`, one of the function's own statements, else after the
-    docstring. `os` is imported there too if the test needs it and the function has it not.
-    """
-    import libcst as cst
-
-    lines = [f"if {test}:\n    return {value}\n"]
-    if _needs_import(tree, function, test):
-        lines.insert(0, "import os\n")
-    skipped = function.body.index(before) if before else int(_has_docstring(function))
-
-    def edit(node: cst.FunctionDef) -> cst.FunctionDef:
-        return _lines_after(node, skipped, lines)
-
-    return change(module, cst.FunctionDef, place(tree, function), edit)
-
-
-def _has_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return ast.get_docstring(function) is not None
-
-
-def _needs_import(tree: ast.Module, function: FunctionNode, test: str) -> bool:
-    """Whether `os` has to be imported first: it is not at all, or only later in the function."""
-    root = test.partition(".")[0]
-    if root != "os":
-        return False
-    return root not in bound_names(tree.body) or root in bindings_of(function).names
-
-
-def _lines_after(function: cst.FunctionDef, skipped: int, lines: list[str]) -> cst.FunctionDef:
-    """The function with statements after the first `skipped` of its own.
-
-    Each of `lines` is the source of a statement that may span several lines, indented by four
-    blanks inside; it takes the function's own indentation and newline.
-    """
-    import libcst as cst
-
-    block = function.body
-    if not isinstance(block, cst.IndentedBlock):
-        message = "the function has no block of its own"
-        raise LookupError(message)  # noqa: TRY004 - a shape that is not there
-    added = [_in_style(cst.parse_statement(line), block) for line in lines]
-    after, count = 0, 0
-    while count < skipped:
-        held = block.body[after]
-        count += len(held.body) if isinstance(held, cst.SimpleStatementLine) else 1
-        after += 1
-    body = [*block.body[:after], *added, *block.body[after:]]
-    return function.with_changes(body=block.with_changes(body=body))
-
-
-def conditional(
-    module: cst.Module, tree: ast.Module, function: FunctionNode, test: str, value: str
-) -> cst.Module | None:
-    """The module with `value if test else …` in a one-line function or a lambda.
-
-    None where the function is neither, or its line is not one `return`.
-    """
-    import libcst as cst
-
-    if _needs_import(tree, function, test):
-        return None
-    condition, instead = cst.parse_expression(test), cst.parse_expression(value)
-
-    def choice(otherwise: Any) -> cst.IfExp:
-        if isinstance(otherwise, (cst.Tuple, cst.Yield)) and not otherwise.lpar:
-            raise LookupError("its one line returns more than one value")
-        return cst.IfExp(test=condition, body=instead, orelse=otherwise)
-
-    if isinstance(function, ast.Lambda):
-        return _change_lambda(module, tree, function, choice)
-    returned = function.body[-1]
-    if not is_one_line(function) or not isinstance(returned, ast.Return):
-        return None
-    return change(
-        module,
-        cst.Return,
-        place(tree, returned),
-        lambda node: node.with_changes(value=choice(node.value)),
-    )
-
-
-def _change_lambda(
-    module: cst.Module, tree: ast.Module, function: ast.Lambda, edit: Callable[[Any], Any]
-) -> cst.Module | None:
-    """The module with the body of a lambda edited that is assigned to a name."""
-    import libcst as cst
-
-    assigned = next((n for n in ast.walk(tree) if getattr(n, "value", None) is function), None)
-    if not isinstance(assigned, ast.Assign):
-        return None
-
-    def in_lambda(node: Any) -> Any:
-        return node.with_changes(value=node.value.with_changes(body=edit(node.value.body)))
-
-    return change(module, cst.Assign, place(tree, assigned), in_lambda)
-
-
-def _in_style(statement: Any, block: cst.IndentedBlock) -> Any:
-    """A parsed statement with the newlines and the indentation of a block of the file."""
-    import libcst as cst
-
-    end = cst.TrailingWhitespace(newline=block.header.newline)
-    if isinstance(statement, cst.SimpleStatementLine):
-        return statement.with_changes(trailing_whitespace=end)
-    inner = [_in_style(held, block) for held in statement.body.body]
-    body = statement.body.with_changes(body=inner, header=end, indent=block.indent)
-    return statement.with_changes(body=body)

@@ -41,12 +41,20 @@ def load(folders: Sequence[str] = ()) -> list[Patch]:
 
 
 def choose(patches: Sequence[Patch], ids: Sequence[str]) -> list[Patch]:
-    """The patches of these ids, in the order in which they apply; all where none is given."""
+    """The patches of these ids, in the order in which they apply; all where none is given.
+
+    Raises `UsageError` for an id that there is not, and for a patch without one that it needs.
+    """
     known = [patch.id for patch in patches]
     for wanted in ids:
         if wanted not in known:
             raise UsageError(f"no patch is called {wanted!r}; there are {', '.join(known)}")
-    return [patch for patch in patches if not ids or patch.id in ids]
+    chosen = [patch for patch in patches if not ids or patch.id in ids]
+    for patch in chosen:
+        if missing := [needed for needed in patch.requires if ids and needed not in ids]:
+            also = " ".join(f"--patch {needed}" for needed in missing)
+            raise UsageError(f"{patch.id} needs {', '.join(missing)}: add {also}")
+    return chosen
 
 
 def _files(folder: str) -> list[str]:

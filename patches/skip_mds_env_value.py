@@ -14,14 +14,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from codemod import edits
+from codemod import edits, guards
 from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
 from codemod.reach import (
     NOT,
     SET,
     SURE,
-    VARIABLE,
     Answer,
     File,
     FunctionNode,
@@ -76,7 +75,7 @@ class Target:
 
     def test(self, *, is_set: bool) -> str:
         """The source of the test whether the variable is set, or is not."""
-        return edits.guard(self.spelling, self.quote, is_set=is_set)
+        return guards.guard(self.spelling, self.quote, is_set=is_set)
 
     def look_up(self) -> str:
         """The source of the look-up of the key."""
@@ -116,7 +115,7 @@ def _in_condition(target: Target) -> cst.Module | None:
         for node in ast.walk(target.node)
         if isinstance(node, ast.If) and edits.is_in(target.call, node.body) and not node.orelse
     ]
-    if not around or not _can_take_and(around[-1].test):
+    if not around or not guards.can_take_and(around[-1].test):
         return None
     test = cst.parse_expression(target.test(is_set=False))
 
@@ -165,20 +164,13 @@ def _early_default(target: Target) -> cst.Module | None:
 def _first_lines(target: Target, test: str) -> cst.Module | None:
     if isinstance(target.node, ast.Lambda) or edits.is_one_line(target.node):
         return None
-    return edits.early_return(target.module, target.tree, target.node, test, target.look_up())
+    return guards.early_return(target.module, target.tree, target.node, test, target.look_up())
 
 
 def _one_line(target: Target) -> cst.Module | None:
     """`def f(key): return …` and a lambda get a conditional expression."""
     test, value = target.test(is_set=True), target.look_up()
-    return edits.conditional(target.module, target.tree, target.node, test, value)
-
-
-def _can_take_and(test: ast.expr) -> bool:
-    """Whether `and …` can be put behind it as it stands."""
-    if isinstance(test, ast.BoolOp):
-        return isinstance(test.op, ast.And)
-    return isinstance(test, (ast.Compare, ast.UnaryOp, ast.Name, ast.Call))
+    return guards.conditional(target.module, target.tree, target.node, test, value)
 
 
 # The proof.
@@ -221,7 +213,7 @@ def _is_ours(node: FunctionNode) -> bool:
 
 def _is_our_test(node: ast.If | ast.IfExp) -> bool:
     test = node.test
-    if isinstance(test, ast.BoolOp) and _guards(
+    if isinstance(test, ast.BoolOp) and guards.is_guard(
         test.values[-1], is_set=isinstance(test.op, ast.Or)
     ):
         return True
@@ -229,18 +221,10 @@ def _is_our_test(node: ast.If | ast.IfExp) -> bool:
     value = body.value if isinstance(body, ast.Return) else getattr(body, "body", None)
     first = test.values[0] if isinstance(test, ast.BoolOp) else test
     return (
-        _guards(first, is_set=True)
+        guards.is_guard(first, is_set=True)
         and isinstance(value, ast.Call)
         and ast.unparse(value.func).endswith(("environ.get", "getenv"))
     )
-
-
-def _guards(test: ast.expr, *, is_set: bool) -> bool:
-    """`os.environ.get("TPU_SKIP_MDS_QUERY") is not None`, or `is None`."""
-    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
-        return False
-    names = [a.value for a in test.left.args if isinstance(a, ast.Constant)]
-    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [VARIABLE]
 
 
 EXAMPLES = (

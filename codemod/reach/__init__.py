@@ -5,14 +5,15 @@ assumption is followed, both ways are taken where something is not known, and a 
 steps ends in «not known» and never in a guess. Standard library only.
 """
 
-from codemod.reach.judge import SET, Judgement, judge
+from codemod.reach.judge import NO_SUCH_CODE, SET, Judgement, judge
 from codemod.reach.questions import Answer, File
 from codemod.reach.scopes import FunctionNode, bindings_of, bound_names, functions_in_order
 from codemod.reach.state import NOT, SURE, VARIABLE, TooManyPaths
-from codemod.reach.values import Text
+from codemod.reach.values import Text, Value
 
 __all__ = [
     "NOT",
+    "NO_SUCH_CODE",
     "SET",
     "SURE",
     "VARIABLE",
@@ -22,6 +23,7 @@ __all__ = [
     "Judgement",
     "Text",
     "TooManyPaths",
+    "Value",
     "bindings_of",
     "bound_names",
     "functions_in_order",

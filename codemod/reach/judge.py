@@ -43,16 +43,17 @@ def judge(
     *,
     key: bool = True,
     names: dict[str, object] | None = None,
+    environment: dict[str, str | None] | None = None,
     silent: Finding | None = None,
 ) -> Judgement:
     """The status of the file for its functions of these names.
 
-    `key` says that their first argument is the name of an environment variable; `names` gives
-    what is known of names that the file imports; `silent` is the finding for a function that
+    `key` says that their first argument is the name of an environment variable; `names` and
+    `environment` give what is known, as for `File`; `silent` is the finding for a function that
     never asks, set or not (without it that is `drifted`: gutted, and not guarded).
     """
     try:
-        file = File(tree, names=names)
+        file = File(tree, names=names, environment=environment)
         judgement = _judge(file, functions, "absent" if key else None, silent)
     except TooManyPaths:
         return Judgement(_drifted(1, "more paths through this file than can be walked"))
@@ -104,6 +105,8 @@ def _affected(answer: Answer) -> Finding:
 def _judge_one(unset: Answer, chosen: Sequence[Answer], silent: Finding | None) -> Finding:
     """The status of one function from what it does unset and set."""
     node = unset.node
+    if silent and all(answer.possible == NOT for answer in (unset, *chosen)):
+        return silent
     if is_stub(node):
         return _finding(Status.NOT_AFFECTED, Reason.STUB, node.lineno, "no code of its own")
     for answer in chosen:
@@ -117,7 +120,7 @@ def _judge_one(unset: Answer, chosen: Sequence[Answer], silent: Finding | None) 
         if not answer.ends:
             return _drifted(node.lineno, f"does not come back with {VARIABLE} set")
     if unset.possible == NOT:
-        return silent or _drifted(node.lineno, f"never asks, with {VARIABLE} set or not")
+        return _drifted(node.lineno, f"never asks, with {VARIABLE} set or not")
     return Finding(status=Status.FIXED, reason=Reason.UPSTREAM, evidence=_look_ups(chosen))
 
 

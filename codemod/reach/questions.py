@@ -40,12 +40,24 @@ class Answer:
 
     `reach` is NOT, MAYBE (through something unknown, or on some paths only) or SURE (on every
     path). `possible` is the most that any path reaches. `raises` holds the names of the
-    exceptions that surely end a path, `returns` what the others return; where there is neither,
-    `ends` is false: it asks, or never comes back. `key` is the name of the parameter that takes
+    exceptions that surely end a path, `returns` what the others return, `quiet` what those of
+    them return that surely do not ask. Without any of these `ends` is false: it asks, or never
+    comes back. `key` is the name of the parameter that takes
     the key, None where there is not exactly one that could.
     """
 
-    __slots__ = ("ends", "key", "looked", "node", "possible", "raises", "reach", "returns", "trail")
+    __slots__ = (
+        "ends",
+        "key",
+        "looked",
+        "node",
+        "possible",
+        "quiet",
+        "raises",
+        "reach",
+        "returns",
+        "trail",
+    )
 
     def __init__(
         self,
@@ -64,7 +76,9 @@ class Answer:
         self.raises = sorted(
             {_name(p) for p in paths if p.flow == RAISE and p.certain and not p.unlikely}
         )
-        self.returns = [path.value for path in paths if path.flow == RETURN]
+        back = [path for path in paths if path.flow == RETURN]
+        self.returns = [path.value for path in back]
+        self.quiet = [path.value for path in back if path.reached == NOT]
         self.ends = bool(self.returns or self.raises)
         self.trail = next((path.trail for path in paths if path.reached == self.possible), ())
         self.looked = looked
