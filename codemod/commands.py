@@ -200,6 +200,9 @@ def _notes(targets: Sequence[Target], results: Sequence[Result]) -> Iterable[str
         yield from target.notes
         if not target.copies:
             yield f"no jax found in {show(target.root)}"
+    for file in dict.fromkeys(row.file for row in results):
+        if all(row.reason is Reason.UPSTREAM for row in results if row.file == file):
+            yield f"{file}: upstream has all of this: the patch can be dropped here"
     environment = {
         r.file for r in results if r.outcome is Outcome.APPLIED and r.kind is Kind.ENVIRONMENT
     }

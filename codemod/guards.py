@@ -155,12 +155,13 @@ def guarded_operand(
 ) -> cst.Module | None:
     """The module with `test and` in front of the operand that makes a call.
 
-    None where the call is not in a `return`, an assignment or a condition.
+    None where the call is not in a `return`, an assignment or a condition, or the operand would
+    have to be rewritten to take one.
     """
     import libcst as cst
 
     found = next(_around(tree, call), None)
-    if found is None:
+    if found is None or not can_take_and(_way_to(found[2], call)[-1]):
         return None
     statement, field, held = found
     condition = cst.parse_expression(test)
@@ -182,13 +183,32 @@ def _around(tree: ast.Module, call: ast.expr) -> Iterator[tuple[ast.AST, str, as
             yield statement, field, held
 
 
+def has_alternative(tree: ast.Module, call: ast.expr) -> bool:
+    """Whether the statement of a call has an answer without it: `or`, or the other branch."""
+    found = next(_around(tree, call), None)
+    way = _way_to(found[2], call)[:-1] if found else []
+    return any(isinstance(node, ast.IfExp) or isinstance(node.op, ast.Or) for node in way)
+
+
+def _way_to(node: ast.expr, call: ast.expr) -> list[Any]:
+    """The chains and conditional expressions around a call, and the operand that has it."""
+    way: list[Any] = [node]
+    while isinstance(node, (ast.BoolOp, ast.IfExp)):
+        parts = [*ast.iter_child_nodes(node)]
+        node = next(p for p in parts if isinstance(p, ast.expr) and is_in(call, [p]))
+        way.append(node)
+    return way
+
+
 def _guard_in(expression: Any, node: ast.expr, call: ast.expr, test: Any) -> Any:
     """The expression with the guard before the operand; `node` is the same in Python's tree."""
     import libcst as cst
 
+    if isinstance(node, ast.IfExp):
+        part = next(f for f in node._fields if is_in(call, [getattr(node, f)]))
+        guarded = _guard_in(getattr(expression, part), getattr(node, part), call, test)
+        return expression.with_changes(**{part: guarded})
     if not isinstance(node, ast.BoolOp):
-        if not can_take_and(node):
-            raise LookupError("the call is in an expression that takes no condition")
         return cst.BooleanOperation(left=test, operator=cst.And(), right=expression)
     index = next(i for i, operand in enumerate(node.values) if is_in(call, [operand]))
     operand = node.values[index]

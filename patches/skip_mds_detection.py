@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import libcst as cst
 
-    Function = ast.FunctionDef | ast.AsyncFunctionDef
+    Answers = set[bool | None]  # what a value is as a truth value, None where not known
 
 NAMES = ("is_env_present",)
 ON_A_TPU: dict[str, object] = {"running_in_cloud_tpu_vm": True}  # else no class asks at all
@@ -78,9 +78,9 @@ def _guarded(module: cst.Module, tree: ast.Module, node: FunctionNode) -> cst.Mo
     unset = file.ask(NAMES, None, key=None)[node]
     for function, call in _askers(tree, asked):
         for spelling in edits.environment_spellings(tree, function):
-            for edited in _edits(module, tree, function, call, spelling):
-                after = edits.tree_of(edited)
-                if _holds(after, edits.counterpart(tree, node, after), unset):
+            for edited, answers in _edits(module, tree, function, call, spelling):
+                after = edits.tree_of(edited) if edited else tree
+                if edited and _holds(after, edits.counterpart(tree, node, after), unset, answers):
                     return edited
     raise Refused("is_env_present cannot be guarded: no guard could be proved", node.lineno)
 
@@ -98,10 +98,10 @@ def _askers(tree: ast.Module, asked: Answer) -> Iterator[tuple[FunctionNode, ast
             yield around[-1], call
 
 
-def _serving_detection(tree: ast.Module) -> list[Function]:
+def _serving_detection(tree: ast.Module) -> list[ast.FunctionDef]:
     """`is_env_present`, and functions that are used nowhere but in such functions."""
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    serving: list[Function] = [f for f in functions if f.name in NAMES]
+    serving: list[ast.FunctionDef] = [f for f in functions if f.name in NAMES]
     uses = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute))]
     while more := [
         f for f in functions if f not in serving and _used_only_in(f.name, [*serving, f], uses)
@@ -110,41 +110,51 @@ def _serving_detection(tree: ast.Module) -> list[Function]:
     return serving
 
 
-def _used_only_in(name: str, functions: list[Function], uses: Sequence[ast.expr]) -> bool:
+def _used_only_in(name: str, functions: list[ast.FunctionDef], uses: Sequence[ast.expr]) -> bool:
     mine = [use for use in uses if name in (getattr(use, "id", ""), getattr(use, "attr", ""))]
     return bool(mine) and all(edits.is_in(use, functions) for use in mine)
 
 
 def _edits(
     module: cst.Module, tree: ast.Module, function: FunctionNode, call: ast.expr, spelling: str
-) -> Iterator[cst.Module]:
-    """The edits that there are for a function, the plainest first."""
+) -> list[tuple[cst.Module | None, Answers]]:
+    """The edits for a function, the best first, and what it may answer where it would have asked.
+
+    A guard in front of one operand leaves the answer to the others, an early return does not.
+    """
     quote = edits.quote_of(tree, edits.source_of(module))
-    test = guards.guard(spelling, quote, is_set=True)
-    edited: cst.Module | None
-    if isinstance(function, ast.FunctionDef) and not edits.is_one_line(function):
-        asking = next(s for s in function.body if edits.is_in(call, [s]))
-        yield guards.early_return(module, tree, function, test, "False", before=asking)
-    elif edited := guards.conditional(module, tree, function, test, "False"):
-        yield edited
-    test = guards.guard(spelling, quote, is_set=False)
-    if edited := guards.guarded_operand(module, tree, call, test):
-        yield edited
+    is_set = guards.guard(spelling, quote, is_set=True)
+    unset = guards.guard(spelling, quote, is_set=False)
+    found: list[tuple[cst.Module | None, Answers]] = [
+        (_early_no(module, tree, function, call, is_set), {False}),
+        (guards.guarded_operand(module, tree, call, unset), {False, None}),
+    ]
+    return found[::-1] if guards.has_alternative(tree, call) else found
 
 
-def _holds(tree: ast.Module, node: FunctionNode, unset: Answer) -> bool:
-    """Whether the edited function answers «no» where it would have asked, and else as before."""
+def _early_no(
+    module: cst.Module, tree: ast.Module, function: FunctionNode, call: ast.expr, test: str
+) -> cst.Module | None:
+    if isinstance(function, ast.Lambda) or edits.is_one_line(function):
+        return guards.conditional(module, tree, function, test, "False")
+    asking = next(s for s in function.body if edits.is_in(call, [s]))
+    return guards.early_return(module, tree, function, test, "False", before=asking)
+
+
+def _holds(tree: ast.Module, node: FunctionNode, unset: Answer, answers: Answers) -> bool:
+    """Whether the edited function gives one of these where it would have asked, else as before."""
     file = File(tree, names=ON_A_TPU)
     if file.ask(NAMES, None, key=None)[node].reach != unset.reach:
         return False
-    return all(_is_right(file.ask(NAMES, skip, key=None)[node], unset) for skip in (*SET, ""))
+    now = [file.ask(NAMES, skip, key=None)[node] for skip in (*SET, "")]
+    return all(_is_right(answer, unset, answers) for answer in now)
 
 
-def _is_right(answer: Answer, unset: Answer) -> bool:
+def _is_right(answer: Answer, unset: Answer, answers: Answers) -> bool:
     if answer.possible != NOT or not answer.returns or {*answer.raises} - {*unset.raises}:
         return False
     before, now = _kinds(unset.quiet), _kinds(answer.returns)
-    return before <= now and all(truth is False for _, truth in now - before)
+    return before <= now and all(truth in answers for _, truth in now - before)
 
 
 def _kinds(values: list[Value]) -> set[tuple[str, bool | None]]:

@@ -14,6 +14,7 @@ from codemod.registry import choose, load
 if TYPE_CHECKING:
     from pathlib import Path
 
+BUILT_IN = ["skip_mds_env_value", "skip_mds_detection", "single_slice_defaults"]
 OWN = """from codemod.model import Finding, Patch, Reason, Status
 def probe(tree):
     return Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
@@ -32,8 +33,8 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     write(tmp_path, "other")
     write(tmp_path, "_helper", text="raise SystemExit")
     ids = [patch.id for patch in load([str(tmp_path)])]
-    assert ids == ["skip_mds_env_value", "other", "mine"]
-    assert [p.id for p in choose(load([str(tmp_path)]), ["mine"])] == ["mine"]
+    assert ids == [*BUILT_IN, "other", "mine"]
+    assert [p.id for p in choose(load([str(tmp_path)]), ["mine", "other"])] == ["other", "mine"]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,16 @@ def test_a_bad_patch_stops_the_program(tmp_path: Path, name: str, text: str, wor
 def test_an_unknown_patch_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="nonsense"):
         choose(load(), ["nonsense"])
+
+
+def test_a_patch_that_needs_another_says_so(tmp_path: Path) -> None:
+    write(tmp_path, "mine", ("other",))
+    write(tmp_path, "other")
+    with pytest.raises(UsageError, match=r"^mine needs other: add --patch other$"):
+        choose(load([str(tmp_path)]), ["mine"])
+    with pytest.raises(UsageError, match="add --patch skip_mds_env_value --patch skip_mds_det"):
+        choose(load(), ["single_slice_defaults"])
+    assert [p.id for p in choose(load(), ["skip_mds_env_value"])] == ["skip_mds_env_value"]
 
 
 def examples() -> list[tuple[Patch, int]]:

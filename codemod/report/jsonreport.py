@@ -21,11 +21,7 @@ def to_json(report: Report) -> str:
         "version": VERSION,
         "command": report.command,
         "results": [_row(row) for row in report.results],
-        "unreadable": [
-            {"file": row.file, "line": row.line, "why": row.message}
-            for row in report.results
-            if row.outcome in ("refused", "failed")
-        ],
+        "unreadable": _unreadable(report.results),
         "notes": list(report.notes),
         "summary": {str(k): n for k, n in Counter(row.outcome for row in report.results).items()},
         "exit_code": int(report.exit_code),
@@ -33,6 +29,13 @@ def to_json(report: Report) -> str:
     if report.diff:
         document["diff"] = report.diff.decode("utf-8", "backslashreplace")
     return _dump(document)
+
+
+def _unreadable(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """What could not be treated and why, once for all patches that say the same."""
+    wrong = [row for row in results if row.outcome in ("refused", "failed")]
+    found = dict.fromkeys((row.file, row.line, row.message) for row in wrong)
+    return [{"file": file, "line": line, "why": why} for file, line, why in found]
 
 
 def _row(row: Result) -> dict[str, Any]:

@@ -54,16 +54,16 @@ def _why(row: Result) -> str:
         place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
         return f"{row.reason}: {place}{row.message}"
     if row.status is Status.AFFECTED:
-        return f"line {row.line} asks the metadata server"
+        return f"line {row.line}: {row.evidence[0].text}"
     if row.outcome is Outcome.ALREADY:
-        return _guarded(row)
+        return _fixed(row)
     return "" if row.outcome is Outcome.APPLIED else str(row.reason)
 
 
-def _guarded(row: Result) -> str:
+def _fixed(row: Result) -> str:
     words = str(row.reason)
     if row.reason is Reason.UPSTREAM:
-        words += f", guarded on line {row.line}: this patch can be dropped"
+        words += f": line {row.line}"
     if row.guard is Guard.TRUTHY:
         words += "; `false`, `0` or an empty value still asks"
     return words
