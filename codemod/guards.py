@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from codemod.edits import change, is_in, is_one_line, place
+from codemod.errors import Refused
 from codemod.reach import VARIABLE, FunctionNode, bindings_of, bound_names
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def or_else(module: cst.Module, tree: ast.Module, call: ast.Call, default: str) 
     parent = next(node for node in nodes if call in ast.iter_child_nodes(node))
     statement = next(node for node in nodes if isinstance(node, ast.stmt) and is_in(call, [node]))
     if hasattr(statement, "body"):
-        raise LookupError(f"line {call.lineno} is not a simple statement")
+        raise Refused("a default can only be put into a simple statement", call.lineno)
     either = cst.BooleanOperation(cst.Name("_"), cst.Or(), cst.parse_expression(default))
     if parent is not statement and not (isinstance(parent, ast.Call) and call in parent.args):
         either = either.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

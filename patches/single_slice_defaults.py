@@ -21,7 +21,7 @@ from codemod.model import Evidence, Example, Finding, Patch, Reason, Status
 from codemod.reach import NO_SUCH_CODE, SET, File, TooManyPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import libcst as cst
 
@@ -49,13 +49,18 @@ def probe(tree: ast.Module) -> Finding:
         return _drifted(calls[0].lineno, "more paths through this file than can be walked")
     if not absent.asked:
         return NO_SUCH_CODE
-    evidence = tuple(Evidence(line=call.lineno, text=ast.unparse(call)) for call in calls)
     if absent.failures - present.failures:
+        evidence = _evidence(_needing_a_default(tree) or calls)
         return Finding(status=Status.AFFECTED, reason=Reason.UNGUARDED, evidence=evidence)
     if stuck := present.ending - absent.ending:
         return _drifted(min(stuck), "does not come back where the value is missing")
     reason = Reason.PATCHED if any(map(_is_ours, ast.walk(tree))) else Reason.UPSTREAM
-    return Finding(status=Status.FIXED, reason=reason, evidence=evidence)
+    return Finding(status=Status.FIXED, reason=reason, evidence=_evidence(calls))
+
+
+def _evidence(calls: Iterable[ast.Call]) -> tuple[Evidence, ...]:
+    found = [Evidence(line=call.lineno, text=ast.unparse(call)) for call in calls]
+    return tuple(sorted(found, key=lambda evidence: evidence.line))
 
 
 def _drifted(line: int, text: str) -> Finding:
@@ -124,18 +129,20 @@ def rewrite(module: cst.Module) -> cst.Module:
         needed = _needing_a_default(tree)
     except TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
+    if not needed:
+        raise Refused("a value is missing that has no known default", next(_calls(tree)).lineno)
     for call in needed:  # an edit moves no statement, so all are still found by their place
         module = _with_default(module, tree, call)
     return module
 
 
 def _needing_a_default(tree: ast.Module) -> list[ast.Call]:
-    """The fewest look-ups that need one: without them all bear None, without any one not."""
+    """The fewest look-ups with which all bear that the others give None; none if that fails."""
     tolerated = _outcome(tree, ()).failures
     calls = list(_calls(tree))
     needed = [call for call in calls if _key(call) in PRESENT]
     if _outcome(tree, [c for c in calls if c not in needed]).failures - tolerated:
-        raise Refused("a value is missing that has no known default", calls[0].lineno)
+        return []
     for call in [*needed]:
         fewer = [c for c in needed if c is not call]
         if not _outcome(tree, [c for c in calls if c not in fewer]).failures - tolerated:
