@@ -238,6 +238,15 @@ EXAMPLES = (
         after=None,
     ),
     Example(
+        name="refused: a value without a known default",
+        before=_HEAD
+        + """class GkeTpuCluster:
+  def get_process_count(self):
+    return int(get_tpu_env_value('WORKERS'))
+""",
+        after=None,
+    ),
+    Example(
         name="not ours: nothing looks a value up",
         status=Status.NOT_AFFECTED,
         before="""class GkeTpuCluster:

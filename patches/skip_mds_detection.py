@@ -244,6 +244,17 @@ EXAMPLES = (
         after=None,
     ),
     Example(
+        name="refused: what makes the request is not known",
+        status=Status.UNDER_INVESTIGATION,
+        before="""from elsewhere import is_google_cloud
+
+class GceTpuCluster:
+  def is_env_present(self):
+    return is_google_cloud()
+""",
+        after=None,
+    ),
+    Example(
         name="not ours: no class asks",
         status=Status.NOT_AFFECTED,
         before="""import os

@@ -301,6 +301,19 @@ def get_tpu_env_value(key):
         after=None,
     ),
     Example(
+        name="refused: a guard the wrong way round",
+        before="""import os
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key)
+  if value is None and os.environ.get("TPU_SKIP_MDS_QUERY") is not None:
+    value = get_metadata(key)[0]
+  return value
+""",
+        after=None,
+    ),
+    Example(
         name="not ours: it never asks",
         status=Status.NOT_AFFECTED,
         before="""def get_tpu_env_value(key):

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from codemod.engine import find, plan
 from codemod.errors import CodemodError, UsageError
-from codemod.model import Outcome, Patch
 from codemod.registry import choose, load
 
 if TYPE_CHECKING:
@@ -68,19 +66,3 @@ def test_a_patch_that_needs_another_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="add --patch skip_mds_env_value --patch skip_mds_det"):
         choose(load(), ["single_slice_defaults"])
     assert [p.id for p in choose(load(), ["skip_mds_env_value"])] == ["skip_mds_env_value"]
-
-
-def examples() -> list[tuple[Patch, int]]:
-    return [(patch, number) for patch in load() for number in range(len(patch.examples))]
-
-
-@pytest.mark.parametrize(("patch", "number"), examples(), ids=lambda v: getattr(v, "id", v))
-def test_every_example_holds(patch: Patch, number: int) -> None:
-    example = patch.examples[number]
-    before = example.before.encode()
-    assert find(before, patch).status is example.status
-    planned = plan(before, [patch])
-    assert planned.after.decode() == (example.before if example.after is None else example.after)
-    again = plan(planned.after, [patch])
-    assert not again.changes
-    assert again.steps[0].outcome in (Outcome.ALREADY, Outcome.NONE)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codemod.examples import Check
     from codemod.model import Patch, Report, Result
     from codemod.verdict import Verdict
 
@@ -81,6 +82,23 @@ def _patch(patch: Patch) -> dict[str, Any]:
             for e in patch.examples
         ],
     }
+
+
+def checks_json(checks: Sequence[Check]) -> str:
+    """The examples that were run, as one JSON document."""
+    from codemod.examples import exit_code
+
+    return _dump(
+        {
+            "version": VERSION,
+            "command": "test",
+            "examples": [
+                {"patch": c.patch, "example": c.example, "holds": not c.why, "why": c.why}
+                for c in checks
+            ],
+            "exit_code": int(exit_code(checks)),
+        }
+    )
 
 
 def verdicts_json(verdicts: Sequence[Verdict]) -> str:
