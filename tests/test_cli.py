@@ -292,6 +292,7 @@ LAYERS = (
     ("cli", "__main__", "libcst_commands"),
     ("report",),
     ("commands",),
+    ("siblings",),
     ("verify", "verify_cluster", "child_process", "scenarios", "metadata_server"),
     ("verdict", "examples"),
     ("engine", "locate", "registry"),
@@ -323,5 +324,7 @@ def test_patches_import_little() -> None:
     for path in sorted((ROOT / "patches").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("codemod"):
-                names = [(node.module or "").partition(".")[2] or alias.name for alias in node.names]
+                names = [
+                    (node.module or "").partition(".")[2] or alias.name for alias in node.names
+                ]
                 assert {*names} <= allowed, f"{path}:{node.lineno}"
