@@ -9,19 +9,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from codemod import reach
 from codemod.edits import change, is_in, is_one_line, place
 from codemod.errors import Refused
-from codemod.reach import VARIABLE, FunctionNode, bindings_of, bound_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import libcst as cst
 
+    from codemod.reach import FunctionNode
+
 
 def guard(spelling: str, quote: str, *, is_set: bool) -> str:
     """The source of the test whether the variable is set, or is not."""
-    return f"{spelling}({quote}{VARIABLE}{quote}) is {'not ' if is_set else ''}None"
+    return f"{spelling}({quote}{reach.VARIABLE}{quote}) is {'not ' if is_set else ''}None"
 
 
 def is_guard(test: ast.expr, *, is_set: bool) -> bool:
@@ -29,7 +31,7 @@ def is_guard(test: ast.expr, *, is_set: bool) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
         return False
     names = [a.value for a in test.left.args if isinstance(a, ast.Constant)]
-    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [VARIABLE]
+    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [reach.VARIABLE]
 
 
 def can_take_and(test: ast.expr) -> bool:
@@ -76,7 +78,7 @@ def _needs_import(tree: ast.Module, function: FunctionNode, test: str) -> bool:
     root = test.partition(".")[0]
     if root != "os":
         return False
-    return root not in bound_names(tree.body) or root in bindings_of(function).names
+    return root not in reach.bound_names(tree.body) or root in reach.bindings_of(function).names
 
 
 def _lines_after(function: cst.FunctionDef, skipped: int, lines: list[str]) -> cst.FunctionDef:

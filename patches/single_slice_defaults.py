@@ -15,10 +15,9 @@ import ast
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from codemod import edits, guards
+from codemod import edits, guards, reach
 from codemod.errors import Refused
 from codemod.model import Evidence, Example, Finding, Patch, Reason, Status
-from codemod.reach import NO_SUCH_CODE, SET, File, TooManyPaths
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -42,13 +41,13 @@ def probe(tree: ast.Module) -> Finding:
     """The status of a file: do its callers of `get_tpu_env_value` bear a missing value?"""
     calls = list(_calls(tree))
     if not calls:
-        return NO_SUCH_CODE
+        return reach.NO_SUCH_CODE
     try:
         absent, present = _outcome(tree, calls), _outcome(tree, ())
-    except TooManyPaths:
+    except reach.TooManyPaths:
         return _drifted(calls[0].lineno, "more paths through this file than can be walked")
     if not absent.asked:
-        return NO_SUCH_CODE
+        return reach.NO_SUCH_CODE
     if absent.failures - present.failures:
         evidence = _evidence(_needing_a_default(tree) or calls)
         return Finding(status=Status.AFFECTED, reason=Reason.UNGUARDED, evidence=evidence)
@@ -83,7 +82,7 @@ class _Outcome:
     """What the methods do: how they fail, which come back at all, whether any was there."""
 
     def __init__(self, tree: ast.Module) -> None:
-        answers = File(tree).ask(METHODS, SET[0], key=None)
+        answers = reach.File(tree).ask(METHODS, reach.SET[0], key=None)
         self.asked = bool(answers)
         self.failures = {
             (node.lineno, name)
@@ -127,7 +126,7 @@ def rewrite(module: cst.Module) -> cst.Module:
     tree = edits.tree_of(module)
     try:
         needed = _needing_a_default(tree)
-    except TooManyPaths:
+    except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     if not needed:
         raise Refused("a value is missing that has no known default", next(_calls(tree)).lineno)

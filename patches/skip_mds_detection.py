@@ -13,26 +13,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from codemod import edits, guards
+from codemod import edits, guards, reach
 from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
-from codemod.reach import (
-    NO_SUCH_CODE,
-    NOT,
-    SET,
-    Answer,
-    File,
-    FunctionNode,
-    Judgement,
-    TooManyPaths,
-    Value,
-    judge,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import libcst as cst
+
+    from codemod.reach import Answer, FunctionNode, Judgement, Value
 
     Answers = set[bool | None]  # what a value is as a truth value, None where not known
 
@@ -50,12 +40,15 @@ def probe(tree: ast.Module) -> Finding:
 
 def _judged(tree: ast.Module) -> Judgement:
     """The file judged for any environment; where that leaves it open, for an empty one."""
-    judgement = judge(tree, NAMES, key=False, names=ON_A_TPU, silent=NO_SUCH_CODE)
+    silent = reach.NO_SUCH_CODE
+    judgement = reach.judge(tree, NAMES, key=False, names=ON_A_TPU, silent=silent)
     if judgement.finding.reason is not Reason.DRIFTED:
         return judgement
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
     absent: dict[str, str | None] = {text: None for text in texts if isinstance(text, str)}
-    empty = judge(tree, NAMES, key=False, names=ON_A_TPU, environment=absent, silent=NO_SUCH_CODE)
+    empty = reach.judge(
+        tree, NAMES, key=False, names=ON_A_TPU, environment=absent, silent=reach.NO_SUCH_CODE
+    )
     return empty if empty.affected else judgement
 
 
@@ -66,15 +59,15 @@ def rewrite(module: cst.Module) -> cst.Module:
         while affected := _judged(tree).affected:
             module = _guarded(module, tree, affected[0])
             tree = edits.tree_of(module)
-    except TooManyPaths:
+    except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     return module
 
 
 def _guarded(module: cst.Module, tree: ast.Module, node: FunctionNode) -> cst.Module:
     """The first edit, in the function that asks before those that call it, that is proved."""
-    file = File(tree, names=ON_A_TPU)
-    asked = file.ask(NAMES, SET[0], key=None)[node]
+    file = reach.File(tree, names=ON_A_TPU)
+    asked = file.ask(NAMES, reach.SET[0], key=None)[node]
     unset = file.ask(NAMES, None, key=None)[node]
     for function, call in _askers(tree, asked):
         for spelling in edits.environment_spellings(tree, function):
@@ -143,15 +136,15 @@ def _early_no(
 
 def _holds(tree: ast.Module, node: FunctionNode, unset: Answer, answers: Answers) -> bool:
     """Whether the edited function gives one of these where it would have asked, else as before."""
-    file = File(tree, names=ON_A_TPU)
+    file = reach.File(tree, names=ON_A_TPU)
     if file.ask(NAMES, None, key=None)[node].reach != unset.reach:
         return False
-    now = [file.ask(NAMES, skip, key=None)[node] for skip in (*SET, "")]
+    now = [file.ask(NAMES, skip, key=None)[node] for skip in (*reach.SET, "")]
     return all(_is_right(answer, unset, answers) for answer in now)
 
 
 def _is_right(answer: Answer, unset: Answer, answers: Answers) -> bool:
-    if answer.possible != NOT or not answer.returns or {*answer.raises} - {*unset.raises}:
+    if answer.possible != reach.NOT or not answer.returns or {*answer.raises} - {*unset.raises}:
         return False
     before, now = _kinds(unset.quiet), _kinds(answer.returns)
     return before <= now and all(truth in answers for _, truth in now - before)

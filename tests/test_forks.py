@@ -106,8 +106,10 @@ NOT_JAX = {
         Reason.STUB,
     ),
     "delegates": (
-        "from upstream_jax import cloud_tpu_cluster\n"
-        "def get_tpu_env_value(key):\n  return cloud_tpu_cluster.get_tpu_env_value(key)\n",
+        (
+            "from upstream_jax import cloud_tpu_cluster\n"
+            "def get_tpu_env_value(key):\n  return cloud_tpu_cluster.get_tpu_env_value(key)\n"
+        ),
         Reason.STUB,
     ),
     "a snippet": ("value = 1\n", Reason.NO_SUCH_CODE),
