@@ -11,7 +11,7 @@ without them, and they take as long to load as all the rest.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codemod.reach.judge import NO_SUCH_CODE, SET, Judgement, judge
+    from codemod.reach.judgement import NO_SUCH_CODE, SET, Judgement, judge
     from codemod.reach.questions import Answer, File
     from codemod.reach.scopes import FunctionNode, bindings_of, bound_names, functions_in_order
     from codemod.reach.state import NOT, SURE, VARIABLE, TooManyPaths
@@ -35,7 +35,7 @@ __all__ = [
     "functions_in_order",
     "judge",
 ]
-_MODULES = ("judge", "questions", "scopes", "state", "values")
+_MODULES = ("judgement", "questions", "scopes", "state", "values")
 
 
 def __getattr__(name: str) -> Any:
