@@ -68,6 +68,20 @@ def quietly(statement: str) -> tuple[str, str]:
     return first(f"try: {statement}\n  except OSError: pass")
 
 
+def test_a_client_that_hangs_up_at_once_is_counted_with_its_own_call() -> None:
+    where = "(os.environ['GCE_METADATA_IP'].split(':'))"
+    hang_up = f"for _ in range(5): __import__('socket').create_connection{where}.close()"
+    lines = f"try:\n    {hang_up}\n  except (OSError, KeyError): pass"
+    elsewhere = (Server.REFUSED, Server.NO_SUCH_HOST)
+    rows = [
+        row
+        for row in verdict_on(changed(*first(lines))).rows
+        if row.scenario.variable == "true" and row.scenario.server not in elsewhere
+    ]
+    assert {row.requests for row in rows if row.call.startswith("get_tpu_env_value")} == {5}
+    assert {row.requests for row in rows if row.call.endswith("is_env_present()")} == {0}
+
+
 MUTANTS = {
     "guard removed": (GUARD, ""),
     "guard inverted": (GUARD, GUARD.replace("is None", "is not None")),
