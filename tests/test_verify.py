@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from codemod.model import Exit
 from codemod.report.verdict import to_text
 from codemod.verdict import Environment, Scenario, Server
 from codemod.verify import verify_module
-from tests.releases import source, wheel
+from tests.releases import source
 from tests.verdicts import (
     ASK,
     DETECTED,
@@ -25,6 +24,7 @@ from tests.verdicts import (
     changed,
     first,
     patched,
+    unpacked,
     verdict_on,
     wrong,
 )
@@ -294,11 +294,7 @@ def _name(python: Path) -> str:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the clusters of a release's wheel, patched, in their package."""
-    root = tmp_path_factory.mktemp("tree")
-    with zipfile.ZipFile(wheel(RELEASE)) as archive:
-        archive.extractall(root, [n for n in archive.namelist() if n.startswith("jax/_src/clus")])
-        archive.extract("jax/version.py", root)
-    copy = root / "jax" / "_src" / "clusters" / "cloud_tpu_cluster.py"
+    copy = unpacked(RELEASE, tmp_path_factory.mktemp("tree"))
     copy.write_text(patched())
     return copy
 
