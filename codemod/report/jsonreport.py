@@ -102,11 +102,17 @@ def checks_json(checks: Sequence[Check]) -> str:
 
 
 def verdicts_json(verdicts: Sequence[Verdict]) -> str:
-    """One document for one verdict; a list of such documents for several copies."""
+    """All verdicts of one run as one JSON document, however many there are."""
     from codemod.report.verdict import to_dict
 
-    documents = [to_dict(verdict) for verdict in verdicts]
-    return _dump(documents[0] if len(documents) == 1 else documents)
+    return _dump(
+        {
+            "version": VERSION,
+            "command": "verify",
+            "results": [to_dict(verdict) for verdict in verdicts],
+            "exit_code": max(int(verdict.exit_code) for verdict in verdicts),
+        }
+    )
 
 
 def _dump(document: object) -> str:
