@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from codemod.engine import Plan, Step, plan
+from codemod import releases
+from codemod.engine import Plan, Step, decided, plan
 from codemod.errors import CodemodError, NoJaxError, Refused
 from codemod.locate import locate
 from codemod.model import Evidence, Kind, Outcome, Reason, Report, Result, Status
@@ -91,7 +92,8 @@ def _treat(
     """One copy: its rows, and the diff of what was done or would be."""
     tree = FolderTree(target.root)
     try:
-        planned = plan(tree.read(copy.relative), patches)
+        before = tree.read(copy.relative)
+        planned = decided(before, patches) or plan(before, patches)
         if planned.changes:
             tree.stage(copy.relative, planned.after)
     except Refused as error:
@@ -201,6 +203,12 @@ def _notes(targets: Sequence[Target], results: Sequence[Result]) -> Iterable[str
         yield from target.notes
         if not target.copies:
             yield f"no jax found in {show(target.root)}"
+        for version in sorted({c.jax_version for c in target.copies if c.jax_version}):
+            if releases.is_newer(version):
+                yield (
+                    f"jax {version} is newer than the table of releases, which ends with "
+                    f"{releases.newest()}: decided by its code"
+                )
     for file in dict.fromkeys(row.file for row in results):
         if all(row.reason is Reason.UPSTREAM for row in results if row.file == file):
             yield f"{file}: upstream has all of this: the patch can be dropped here"

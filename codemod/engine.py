@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codemod import syntax
+from codemod import releases, syntax
 from codemod.errors import Refused
 from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.textfile import not_python
@@ -56,6 +56,33 @@ def plan(source: bytes, patches: Sequence[Patch]) -> Plan:
     if any(step.outcome is Outcome.REFUSED for step in steps):
         return Plan(before=source, after=source, steps=_all_or_nothing(steps))
     return Plan(before=source, after=after, steps=tuple(steps))
+
+
+def decided(source: bytes, patches: Sequence[Patch]) -> Plan | None:
+    """The plan for a file that is a release's and needs no edit, without parsing it, else None.
+
+    A Git LFS pointer to such a file is decided as well, and refused where that needs one.
+    """
+    known = releases.known(source)
+    steps = [_settled(patch, known) for patch in patches] if known else [None]
+    found = [step for step in steps if step is not None]
+    if len(found) < len(steps):
+        return None
+    return Plan(before=source, after=source, steps=tuple(found))
+
+
+def _settled(patch: Patch, known: releases.Known) -> Step | None:
+    finding = known.finding(patch.id)
+    if finding is None:
+        return None
+    if finding.status is Status.FIXED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY)
+    if finding.status is Status.NOT_AFFECTED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.NONE)
+    if known.how == "lfs":
+        why = f"a Git LFS pointer to {known.what}: run `git lfs pull` first"
+        return _refused(patch, finding, why, None)
+    return None
 
 
 def find(source: bytes, patch: Patch) -> Finding:
