@@ -34,8 +34,8 @@ bench: $(STAMP) ## Measure start-up and compare with peers, as ratios in one run
 demo: ## Show the bug on a real jax, fix it, and show two processes initialize
 	@python=$$(sh tests/tools/python.sh) && exec "$$python" tests/tools/demo.py
 
-e2e: $(STAMP) ## Initialize for real on one release of every family that this machine can run
-	$(BIN)/python -m pytest tests/test_verify_cluster.py -m ""
+e2e: $(STAMP) ## Initialize for real on one release of every family, where that has changed; E2E=--fresh on all
+	$(BIN)/python -m tests.e2e.run $(E2E)
 
 releases: $(STAMP) ## Make patches/releases.toml again from the package index
 	$(BIN)/python tests/tools/releases_table.py

@@ -77,22 +77,23 @@ class Watch:
     def __init__(self, *, processes: bool) -> None:
         self.server = 0  # port on loopback whose connections the parent counts
         self._events: list[str] = []
-        self._connected = self._started = False
+        self._connected: dict[int, Any] = {}
+        self._started = False
         self._watched = LOOK_UPS | SENDS | (STARTS if processes else set())
         sys.addaudithook(self._hook)
 
     def take(self) -> dict[str, Any]:
         """Return what happened since the last call.
 
-        `events` went elsewhere, `connected` says whether the server was spoken to, `started`
-        whether the copy tried to start a process.
+        `events` went elsewhere, `connections` is how many sockets the server was spoken to with,
+        `started` says whether the copy tried to start a process.
         """
         taken = {
             "events": self._events,
-            "connected": self._connected,
+            "connections": len(self._connected),
             "started": self._started,
         }
-        self._events, self._connected, self._started = [], False, False
+        self._events, self._connected, self._started = [], {}, False
         return taken
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
@@ -101,7 +102,7 @@ class Watch:
         if event in LOOK_UPS:
             self._look_up(text(args[0]))
         elif event in SENDS:
-            self._send(args[1])
+            self._send(*args[:2])
         else:
             self._started = True
             self._events.append(event)
@@ -112,7 +113,7 @@ class Watch:
             self._events.append("look-up " + host)
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    def _send(self, address: Any) -> None:
+    def _send(self, sock: Any, address: Any) -> None:
         if address is None:  # on a socket that is connected, and so was seen before
             return
         if not isinstance(address, tuple):
@@ -120,7 +121,7 @@ class Watch:
             return
         host, port = text(address[0]), address[1]
         if (host, port) == ("127.0.0.1", self.server):
-            self._connected = True
+            self._connected[id(sock)] = sock  # kept, or the next one may have its id
             return
         self._events.append(f"connect {host}:{port}")
         if not is_local(host):

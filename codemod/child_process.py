@@ -150,11 +150,11 @@ class Child:
     def _ended(self) -> int | None:
         """Return the exit status, negative for a signal, without reaping; None while it runs."""
         flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
-        for _ in range(50):
+        for _ in range(500):
             found = os.waitid(os.P_PID, self._process.pid, flags)
             if found is not None:
                 return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-            time.sleep(0.02)
+            time.sleep(0.002)
         return None
 
     def _write(self, line: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer, ThreadingMixIn
+from socketserver import StreamRequestHandler, TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, Any, Self
 
 from codemod.verdict import Server
@@ -14,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "/computeMetadata/v1/instance/attributes/"
-STATUS = {Server.NOT_FOUND: 404, Server.ERROR: 500}
+STATUS = {Server.NOT_FOUND: b"404 Not Found", Server.ERROR: b"500 Internal Server Error"}
+LONGEST = 1 << 16  # bytes of a line of a request
 
 
 class MetadataServer:
@@ -25,7 +25,6 @@ class MetadataServer:
         self.mode = Server.UP
         self._changed = threading.Condition()
         self._connections = 0
-        self._keys: list[str] = []
         self._released = threading.Event()
         self._http = _Http(self)
         self._closed_port = socket.socket()
@@ -61,22 +60,17 @@ class MetadataServer:
         with self._changed:
             self._released.set()
             self._released = threading.Event()
-            self.mode, self._connections, self._keys = mode, 0, []
+            self.mode, self._connections = mode, 0
 
     def requests(self) -> int:
-        """Return the requests since `start`; a connection that asked for nothing counts too."""
+        """Return the connections since `start`, of which each takes one request or none."""
         with self._changed:
-            return max(self._connections, len(self._keys))
+            return self._connections
 
-    def keys(self) -> tuple[str, ...]:
-        """Return the attributes that were asked for since `start`, in order."""
+    def wait_for(self, connections: int, seconds: float) -> None:
+        """Give those that the client has already given up on the time to arrive here."""
         with self._changed:
-            return tuple(self._keys)
-
-    def wait_for_request(self, seconds: float) -> None:
-        """Give a request that the client has already given up on the time to arrive here."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._connections > 0, seconds)
+            self._changed.wait_for(lambda: self._connections >= connections, seconds)
 
     def connected(self) -> None:
         """Count a connection."""
@@ -84,22 +78,21 @@ class MetadataServer:
             self._connections += 1
             self._changed.notify_all()
 
-    def answer(self, path: str) -> tuple[int, str] | None:
-        """Count a request; return status and text, or None once a silent server is let go."""
-        key = path.removeprefix(PREFIX)
+    def answer(self, path: str) -> tuple[bytes, str] | None:
+        """Return status and text, or None once a silent server is let go."""
         with self._changed:
-            self._keys.append(key)
             mode, released = self.mode, self._released
         if mode is Server.SILENT:
             released.wait()
             return None
-        if mode in STATUS or key not in self.attributes:
-            return STATUS.get(mode, 404), "no such attribute"
-        return 200, self.attributes[key]
+        text = self.attributes.get(path.removeprefix(PREFIX))
+        if mode in STATUS or text is None:
+            return STATUS.get(mode, STATUS[Server.NOT_FOUND]), "no such attribute"
+        return b"200 OK", text
 
 
 class _Http(ThreadingMixIn, TCPServer):
-    """Not `http.server.HTTPServer`: that looks up the host name of its address when it binds."""
+    """Not `http.server`: loading it, and its parsing, take longer than all that is asked here."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -116,19 +109,18 @@ class _Http(ThreadingMixIn, TCPServer):
         """Say nothing: clients that hang up early are part of the scenarios."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(StreamRequestHandler):
     server: _Http
 
-    def do_GET(self) -> None:
-        answer = self.server.owner.answer(self.path)
+    def handle(self) -> None:
+        """Answer one request as HTTP/1.0 does, which ends with the connection."""
+        words = self.rfile.readline(LONGEST).decode("latin-1").split()
+        while self.rfile.readline(LONGEST).strip():
+            pass
+        answer = self.server.owner.answer(words[1]) if words[:1] == ["GET"] else None
         if answer is None:
             return
         status, text = answer
-        body = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
+        length = str(len(text.encode())).encode()
+        head = b"HTTP/1.0 " + status + b"\r\nContent-Length: " + length + b"\r\n\r\n"
+        self.wfile.write(head + text.encode())

@@ -21,7 +21,7 @@ __all__ = ["verify_cluster", "verify_module"]
 
 SCRIPT = Path(__file__).with_name("probe_child.py")
 PATIENT = 5.0  # seconds on a socket: the machine may be busy
-IMPATIENT = 0.03  # seconds, where the server is known to be silent
+IMPATIENT = 0.005  # seconds, where the server is known to be silent
 CLEARED = (
     "GCE_METADATA_IP",
     "TPU_PROCESS_ADDRESSES",
@@ -146,8 +146,7 @@ class _Run:
             }
         )
         answer = self._child.receive(self._deadline)
-        if silent and answer["connected"]:
-            self._server.wait_for_request(1.0)
+        self._server.wait_for(answer["connections"], 1.0)
         return answer
 
     def _observed(self, row: Row, answer: dict[str, Any]) -> Row:

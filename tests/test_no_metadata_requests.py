@@ -11,14 +11,17 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 
 from codemod import engine, registry
 from codemod.locate import locate
+from codemod.model import Exit
 from codemod.verify import verify_module
-from tests.releases import AFFECTED, source
+from tests.releases import AFFECTED
+from tests.verdicts import unpacked
 
 if TYPE_CHECKING:
     from codemod.verdict import Row, Verdict
@@ -27,10 +30,13 @@ HERE = Path(sys.executable)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "verdict" in metafunc.fixturenames:
-        named = metafunc.config.getoption("--jax", default=None)
-        jax = [named] if named else list(AFFECTED)
-        metafunc.parametrize("verdict", jax, indirect=True, scope="module")
+    named = metafunc.config.getoption("--jax", default=None)
+    for fixture, jax in {
+        "verdict": [named] if named else list(AFFECTED),
+        "control": [] if named else list(AFFECTED),
+    }.items():
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, jax, indirect=True, scope="module")
 
 
 @pytest.fixture
@@ -38,7 +44,13 @@ def verdict(request: pytest.FixtureRequest) -> Verdict:
     """Return what `codemod verify` says about the named jax, or about a patched release."""
     if request.config.getoption("--jax", default=None):
         return verdict_on_target(request.param)
-    return verdict_on_bytes(engine.plan(source(request.param), registry.load()).after)
+    return verdicts_on_release(request.param)[1]
+
+
+@pytest.fixture
+def control(request: pytest.FixtureRequest) -> Verdict:
+    """Return what it says about a release as it came."""
+    return verdicts_on_release(request.param)[0]
 
 
 @cache
@@ -49,14 +61,13 @@ def verdict_on_target(argument: str) -> Verdict:
 
 
 @cache
-def verdict_on_bytes(data: bytes) -> Verdict:
-    """Return the verdict on a file; many releases share theirs."""
-    from tempfile import TemporaryDirectory
-
+def verdicts_on_release(version: str) -> tuple[Verdict, Verdict]:
+    """Return the verdicts on a release among its real siblings: as it came, and patched."""
     with TemporaryDirectory() as folder:
-        copy = Path(folder, "cloud_tpu_cluster.py")
-        copy.write_bytes(data)
-        return verify_module(HERE, copy)
+        copy = unpacked(version, Path(folder))
+        came = verify_module(HERE, copy)
+        copy.write_bytes(engine.plan(copy.read_bytes(), registry.load()).after)
+        return came, verify_module(HERE, copy)
 
 
 def calls(verdict: Verdict, *variables: str | None, environment: str | None = None) -> list[Row]:
@@ -98,8 +109,15 @@ def test_the_server_is_asked_with_the_variable_unset(verdict: Verdict) -> None:
     assert min(row.requests for row in rows) >= 1
 
 
-@pytest.mark.parametrize("version", AFFECTED)
-def test_the_release_as_it_came_does_ask(version: str) -> None:
+def test_it_is_proved(verdict: Verdict) -> None:
+    """All of the above at once, and that detection and the callers work without an answer."""
+    assert [row for row in verdict.rows if not row.ok] == []
+    assert verdict.exit_code == Exit.OK, verdict.summary
+
+
+def test_the_release_as_it_came_does_ask(control: Verdict) -> None:
     """The control: were this one to pass unpatched, the tests above would prove nothing."""
-    rows = calls(verdict_on_bytes(source(version)), "true", "1", environment="absent")
+    rows = calls(control, "true", "1", environment="absent")
     assert min(row.requests + len(row.other_connections) for row in rows) >= 1
+    assert min(row.requests for row in rows if row.scenario.server == "up") >= 1
+    assert control.exit_code == Exit.FINDINGS, control.summary

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from codemod.model import Exit
 from codemod.report.verdict import to_text
 from codemod.verdict import Environment, Scenario, Server
 from codemod.verify import verify_module
-from tests.releases import source, wheel
+from tests.releases import source
 from tests.verdicts import (
     ASK,
     DETECTED,
@@ -25,6 +24,7 @@ from tests.verdicts import (
     changed,
     first,
     patched,
+    unpacked,
     verdict_on,
     wrong,
 )
@@ -66,6 +66,20 @@ def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) 
 
 def quietly(statement: str) -> tuple[str, str]:
     return first(f"try: {statement}\n  except OSError: pass")
+
+
+def test_a_client_that_hangs_up_at_once_is_counted_with_its_own_call() -> None:
+    where = "(os.environ['GCE_METADATA_IP'].split(':'))"
+    hang_up = f"for _ in range(5): __import__('socket').create_connection{where}.close()"
+    lines = f"try:\n    {hang_up}\n  except (OSError, KeyError): pass"
+    elsewhere = (Server.REFUSED, Server.NO_SUCH_HOST)
+    rows = [
+        row
+        for row in verdict_on(changed(*first(lines))).rows
+        if row.scenario.variable == "true" and row.scenario.server not in elsewhere
+    ]
+    assert {row.requests for row in rows if row.call.startswith("get_tpu_env_value")} == {5}
+    assert {row.requests for row in rows if row.call.endswith("is_env_present()")} == {0}
 
 
 MUTANTS = {
@@ -280,11 +294,7 @@ def _name(python: Path) -> str:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the clusters of a release's wheel, patched, in their package."""
-    root = tmp_path_factory.mktemp("tree")
-    with zipfile.ZipFile(wheel(RELEASE)) as archive:
-        archive.extractall(root, [n for n in archive.namelist() if n.startswith("jax/_src/clus")])
-        archive.extract("jax/version.py", root)
-    copy = root / "jax" / "_src" / "clusters" / "cloud_tpu_cluster.py"
+    copy = unpacked(RELEASE, tmp_path_factory.mktemp("tree"))
     copy.write_text(patched())
     return copy
 

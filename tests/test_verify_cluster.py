@@ -13,9 +13,10 @@ from codemod.model import Exit
 from codemod.report.verdict import to_text
 from codemod.verify_cluster import _exclusive_port, verify_cluster
 from tests.environments import environment
+from tests.releases import MEMBER
+from tests.small_jax import fake
 
 HERE = Path(sys.executable)
-COPY = Path("jax", "_src", "clusters", "cloud_tpu_cluster.py")
 
 # One release of each family that behaves differently, and what it needs beside the first patch.
 NEEDS = {
@@ -31,12 +32,12 @@ NEEDS = {
 def patched_root(version: str, folder: Path) -> tuple[Path, Path]:
     """Return an interpreter with this jax and a folder with its patched package."""
     python = environment(version)
-    installed = next(python.parents[1].glob(f"lib/python*/site-packages/{COPY}"))
+    installed = next(python.parents[1].glob(f"lib/python*/site-packages/{MEMBER}"))
     shutil.copytree(installed.parents[2], folder / "jax")
     patches = registry.load()
     if missing := NEEDS[version] - {patch.id for patch in patches}:
         pytest.xfail(f"jax {version} needs {', '.join(sorted(missing))}")
-    (folder / COPY).write_bytes(engine.plan(installed.read_bytes(), patches).after)
+    (folder / MEMBER).write_bytes(engine.plan(installed.read_bytes(), patches).after)
     return python, folder
 
 
@@ -72,62 +73,6 @@ def test_four_processes_in_two_slices(tmp_path: Path) -> None:
     verdict = verify_cluster(python, root, processes=4)
     assert verdict.proved, to_text(verdict)
     assert len(verdict.rows) == 9
-
-
-# What the verdict needs of jax, in a few lines: values are exchanged through a folder.
-FAKE = """
-import os, pathlib, time, types
-__version__ = "0.0.1"
-VALUES = pathlib.Path({folder!r})
-def asked():
-    import requests
-    where = os.environ.get("GCE_METADATA_IP", "metadata.google.internal")
-    return requests.get("http://" + where + "/computeMetadata/v1/instance/attributes/tpu-env").text
-def look_up():
-    import socket
-    try: socket.getaddrinfo("example.org", 80)
-    except OSError: pass
-def initialize():
-    if os.environ.get("TPU_SKIP_MDS_QUERY") is None:
-        asked()
-    workers = len(os.environ["TPU_WORKER_HOSTNAMES"].split(","))
-    slices = int(os.environ.get("MEGASCALE_NUM_SLICES", "1"))
-    which = int(os.environ.get("MEGASCALE_SLICE_ID", "0"))
-    distributed.count = workers * slices
-    distributed.index = int(os.environ["TPU_WORKER_ID"]) + which * workers
-def name(key):
-    return VALUES / (os.environ["JAX_COORDINATOR_PORT"] + key.replace("/", "-"))
-def key_value_set(key, value):
-    temporary = name(key + str(os.getpid()))
-    temporary.write_text(value)
-    temporary.rename(name(key))
-def blocking_key_value_get(key, timeout):
-    while not name(key).exists():
-        time.sleep(0.01)
-    return name(key).read_text()
-distributed = types.SimpleNamespace(initialize=initialize)
-def process_count(): return distributed.count
-def process_index(): return distributed.index
-"""
-DISTRIBUTED = """
-import jax, types
-global_state = types.SimpleNamespace(client=jax)
-"""
-
-
-def fake(folder: Path, old: str = "", new: str = "") -> Path:
-    """Return a folder with the small jax, one place of it changed."""
-    (folder / "values").mkdir()
-    root = folder / "root"
-    (root / COPY).parent.mkdir(parents=True)
-    text = FAKE.format(folder=str(folder / "values"))
-    assert old in text
-    (root / "jax" / "__init__.py").write_text(text.replace(old, new, 1) if old else text)
-    for package in ("_src", "_src/clusters"):
-        (root / "jax" / package / "__init__.py").touch()
-    (root / "jax" / "_src" / "distributed.py").write_text(DISTRIBUTED)
-    (root / COPY).write_text("coordinator_port = '8476'\n")
-    return root
 
 
 def test_the_small_jax_is_proved(tmp_path: Path) -> None:

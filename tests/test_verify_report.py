@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cache
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from codemod.model import Exit
-from codemod.report.verdict import to_dict, to_text
+from codemod.report.jsonreport import verdicts_json
+from codemod.report.verdict import to_text
 from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
 from tests.verdicts import GUARD, SCHEMA, changed, first, patched, verdict_on
 
@@ -21,16 +25,43 @@ KINDS: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_data_keeps_the_schema(kind: str) -> None:
-    from jsonschema import Draft202012Validator
-
+@cache
+def validator() -> Draft202012Validator:
     schema = json.loads(SCHEMA.read_text())
     Draft202012Validator.check_schema(schema)
-    data = json.loads(json.dumps(to_dict(verdict_on(KINDS[kind]()))))
-    Draft202012Validator(schema).validate(data)
-    assert not Draft202012Validator(schema).is_valid({**data, "exit_code": 2})
-    assert not Draft202012Validator(schema).is_valid({**data, "proved": not data["proved"]})
+    return Draft202012Validator(schema)
+
+
+def document(*kinds: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(verdicts_json([verdict_on(KINDS[kind]()) for kind in kinds]))
+    validator().validate(found)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_data_keeps_the_schema(kind: str) -> None:
+    data = document(kind)
+    result = data["results"][0]
+    for wrong in (
+        {**data, "exit_code": 2},
+        {**data, "exit_code": 1 - (data["exit_code"] & 1)},
+        {**data, "results": []},
+        {**data, "results": result},
+        {**data, "results": [{**result, "exit_code": 2}]},
+        {**data, "results": [{**result, "proved": not result["proved"]}]},
+    ):
+        assert not validator().is_valid(wrong)
+
+
+@pytest.mark.parametrize("kinds", list(permutations(KINDS, 2)), ids=" and ".join)
+def test_several_copies_give_the_same_shape_and_the_highest_exit_code(
+    kinds: tuple[str, str],
+) -> None:
+    data = document(*kinds)
+    codes = [result["exit_code"] for result in data["results"]]
+    assert data["exit_code"] == max(codes)
+    assert data["results"] == [document(kind)["results"][0] for kind in kinds]
+    assert not validator().is_valid({**data, "exit_code": min(codes)})
 
 
 @pytest.mark.parametrize("kind", KINDS)

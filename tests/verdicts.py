@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemod import engine, registry
 from codemod.verify import verify_module
-from tests.releases import source
+from tests.releases import MEMBER, source, wheel
 
 if TYPE_CHECKING:
     from codemod.verdict import Row, Verdict
@@ -39,6 +40,14 @@ def changed(old: str, new: str) -> str:
     """Return the patched file with one place changed."""
     assert patched().count(old) == 1, f"{patched().count(old)} times in the file: {old}"
     return patched().replace(old, new)
+
+
+def unpacked(version: str, into: Path) -> Path:
+    """Unpack the clusters of a release's wheel, in their package; return the file itself."""
+    with zipfile.ZipFile(wheel(version)) as archive:
+        names = [name for name in archive.namelist() if name.startswith("jax/_src/clusters/")]
+        archive.extractall(into, [*names, "jax/version.py"])
+    return into / MEMBER
 
 
 @cache

@@ -12,16 +12,14 @@ if TYPE_CHECKING:
 
     from codemod.verdict import Row, Verdict
 
-VERSION = 1
 WIDTH = 80
 SHOWN = 8  # kinds of failure that the text shows
 KINDS = ("set", "false", "unset")  # `false` stands for `0` and the empty value too
 
 
 def to_dict(verdict: Verdict) -> dict[str, Any]:
-    """Return the verdict as `schema/verify.schema.json` describes it."""
+    """Return the verdict as `schema/verify.schema.json` describes one result."""
     return {
-        "version": VERSION,
         "level": str(verdict.level),
         "target": verdict.target,
         "about": verdict.about,
