@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 
 from codemod.errors import CodemodError, UsageError
 from codemod.model import Patch
+from codemod.releases import builtin_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
-
-
-def builtin_folder() -> str:
-    """The folder of the patches that come with the tool: in the package, else in the checkout."""
-    inside = os.path.join(HERE, "patches")  # noqa: PTH118
-    beside = os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH118, PTH120
-    return inside if os.path.isdir(inside) else beside  # noqa: PTH112
 
 
 def load(folders: Sequence[str] = ()) -> list[Patch]:
