@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint type bench demo e2e clean
+.PHONY: help setup test lint type bench demo e2e releases clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ demo: ## Show the bug on a real jax, fix it, and show two processes initialize
 
 e2e: $(STAMP) ## Initialize for real on one release of every family; E2E=--fresh repeats what is proved
 	$(BIN)/python -m tests.e2e.run $(E2E)
+
+releases: $(STAMP) ## Make patches/releases.toml again from the package index
+	$(BIN)/python tests/tools/releases_table.py
 
 clean: ## Remove everything that was made here
 	rm -rf $(VENV) .cache build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -208,6 +208,31 @@ def verify(
     sys.exit(max(int(verdict.exit_code) for verdict in verdicts))
 
 
+@cli.command("test")
+@click.argument("folder", metavar="[DIR]", required=False)
+@_form
+@click.option("-q", "--quiet", is_flag=True, help="Print only the examples that do not hold.")
+def test_(*, folder: str | None, form: str, quiet: bool) -> None:
+    """Run the examples of the patches of DIR, without it of the tool's own.
+
+    An example holds if it has the status that it says, becomes what it says, and is then left
+    alone; exit code 1 if one does not.
+    """
+    from codemod.examples import check_examples, exit_code
+    from codemod.registry import in_folder, load
+
+    checks = check_examples(load() if folder is None else in_folder(folder))
+    if form == "json":
+        from codemod.report.jsonreport import checks_json
+
+        click.echo(checks_json(checks), nl=False)
+    else:
+        from codemod.report.textreport import checks_text
+
+        click.echo(checks_text(checks, quiet=quiet), nl=False)
+    sys.exit(int(exit_code(checks)))
+
+
 def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:
     from codemod.commands import find_targets
     from codemod.textfile import show

@@ -10,6 +10,7 @@ from codemod.engine import Plan, Step, plan
 from codemod.errors import CodemodError, NoJaxError, Refused
 from codemod.locate import locate
 from codemod.model import Evidence, Kind, Outcome, Reason, Report, Result, Status
+from codemod.siblings import with_siblings
 from codemod.textfile import show, unified_diff
 from codemod.trees import FolderTree
 
@@ -35,7 +36,7 @@ def find_targets(arguments: Sequence[str]) -> list[Target]:
     Raises `UsageError` for one that does not exist, `NoJaxError` if none has a copy of jax.
     """
     named: Sequence[str | None] = arguments or [None]
-    targets = [locate(argument, environ=os.environ) for argument in named]
+    targets = [with_siblings(locate(argument, environ=os.environ)) for argument in named]
     if not any(target.copies for target in targets):
         places = ", ".join(show(target.argument) for target in targets)
         notes = "".join(f"; {note}" for target in targets for note in target.notes)
@@ -200,6 +201,9 @@ def _notes(targets: Sequence[Target], results: Sequence[Result]) -> Iterable[str
         yield from target.notes
         if not target.copies:
             yield f"no jax found in {show(target.root)}"
+    for file in dict.fromkeys(row.file for row in results):
+        if all(row.reason is Reason.UPSTREAM for row in results if row.file == file):
+            yield f"{file}: upstream has all of this: the patch can be dropped here"
     environment = {
         r.file for r in results if r.outcome is Outcome.APPLIED and r.kind is Kind.ENVIRONMENT
     }

@@ -12,13 +12,15 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from codemod.reach import FunctionNode, functions_in_order
+from codemod import reach
 from codemod.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import libcst as cst
+
+    from codemod.reach import FunctionNode
 
     Path = tuple[tuple[cst.CSTNode, str, int | None], ...]  # parent, its field, index in it
 
@@ -40,7 +42,7 @@ def tree_of(module: cst.Module) -> ast.Module:
 def place(tree: ast.Module, node: ast.AST) -> int:
     """The place of a statement among all of its kind, in the order of the source."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return functions_in_order(tree).index(node)
+        return reach.functions_in_order(tree).index(node)
     return _in_order(tree, type(node)).index(node)
 
 
@@ -54,7 +56,7 @@ def counterpart(before: ast.Module, node: FunctionNode, after: ast.Module) -> Fu
     if isinstance(node, ast.Lambda):
         found: ast.Lambda = _in_order(after, ast.Lambda)[place(before, node)]
         return found
-    return functions_in_order(after)[place(before, node)]
+    return reach.functions_in_order(after)[place(before, node)]
 
 
 def change(

@@ -85,9 +85,19 @@ def _unreadable(reason: Reason, why: str, line: int | None) -> Finding:
 
 def _probe(patch: Patch, tree: ast.Module) -> Finding:
     try:
-        return patch.probe(tree)
+        finding = patch.probe(tree)
     except RecursionError:
         return _unreadable(Reason.DRIFTED, "nested too deeply to be followed", None)
+    except Exception as error:  # noqa: BLE001 - a patch may be anybody's
+        return _unreadable(Reason.DRIFTED, _fails(patch, "probe", error), None)
+    if isinstance(finding, Finding):
+        return finding
+    return _unreadable(Reason.DRIFTED, f"the probe of {patch.id} gives no Finding", None)
+
+
+def _fails(patch: Patch, part: str, error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return f"the {part} of {patch.id} itself fails: {type(error).__name__}: {said}"
 
 
 def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
@@ -99,13 +109,16 @@ def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
     if finding.status is Status.NOT_AFFECTED:
         return Step(patch=patch, finding=finding, outcome=Outcome.NONE), source
     if finding.status is Status.UNDER_INVESTIGATION or isinstance(tree, Finding):
-        return _refused(patch, finding, finding.evidence[0].text, finding.evidence[0].line), source
+        why = next(iter(finding.evidence), Evidence(line=1, text="the patch does not say why"))
+        return _refused(patch, finding, why.text, why.line), source
     try:
         from codemod.rewrite import rewrite
 
         edited = rewrite(patch, source, tree)
     except Refused as error:
         return _refused(patch, finding, error.why, error.line), source
+    except Exception as error:  # noqa: BLE001 - a patch may be anybody's
+        return _refused(patch, finding, _fails(patch, "rewrite", error), None), source
     return Step(patch=patch, finding=finding, outcome=Outcome.APPLIED), edited
 
 

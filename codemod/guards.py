@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from codemod import reach
 from codemod.edits import change, is_in, is_one_line, place
-from codemod.reach import VARIABLE, FunctionNode, bindings_of, bound_names
+from codemod.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import libcst as cst
 
+    from codemod.reach import FunctionNode
+
 
 def guard(spelling: str, quote: str, *, is_set: bool) -> str:
     """The source of the test whether the variable is set, or is not."""
-    return f"{spelling}({quote}{VARIABLE}{quote}) is {'not ' if is_set else ''}None"
+    return f"{spelling}({quote}{reach.VARIABLE}{quote}) is {'not ' if is_set else ''}None"
 
 
 def is_guard(test: ast.expr, *, is_set: bool) -> bool:
@@ -28,7 +31,7 @@ def is_guard(test: ast.expr, *, is_set: bool) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
         return False
     names = [a.value for a in test.left.args if isinstance(a, ast.Constant)]
-    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [VARIABLE]
+    return type(test.ops[0]) is (ast.IsNot if is_set else ast.Is) and names == [reach.VARIABLE]
 
 
 def can_take_and(test: ast.expr) -> bool:
@@ -75,7 +78,7 @@ def _needs_import(tree: ast.Module, function: FunctionNode, test: str) -> bool:
     root = test.partition(".")[0]
     if root != "os":
         return False
-    return root not in bound_names(tree.body) or root in bindings_of(function).names
+    return root not in reach.bound_names(tree.body) or root in reach.bindings_of(function).names
 
 
 def _lines_after(function: cst.FunctionDef, skipped: int, lines: list[str]) -> cst.FunctionDef:
@@ -155,12 +158,13 @@ def guarded_operand(
 ) -> cst.Module | None:
     """The module with `test and` in front of the operand that makes a call.
 
-    None where the call is not in a `return`, an assignment or a condition.
+    None where the call is not in a `return`, an assignment or a condition, or the operand would
+    have to be rewritten to take one.
     """
     import libcst as cst
 
     found = next(_around(tree, call), None)
-    if found is None:
+    if found is None or not can_take_and(_way_to(found[2], call)[-1]):
         return None
     statement, field, held = found
     condition = cst.parse_expression(test)
@@ -182,13 +186,32 @@ def _around(tree: ast.Module, call: ast.expr) -> Iterator[tuple[ast.AST, str, as
             yield statement, field, held
 
 
+def has_alternative(tree: ast.Module, call: ast.expr) -> bool:
+    """Whether the statement of a call has an answer without it: `or`, or the other branch."""
+    found = next(_around(tree, call), None)
+    way = _way_to(found[2], call)[:-1] if found else []
+    return any(isinstance(node, ast.IfExp) or isinstance(node.op, ast.Or) for node in way)
+
+
+def _way_to(node: ast.expr, call: ast.expr) -> list[Any]:
+    """The chains and conditional expressions around a call, and the operand that has it."""
+    way: list[Any] = [node]
+    while isinstance(node, (ast.BoolOp, ast.IfExp)):
+        parts = [*ast.iter_child_nodes(node)]
+        node = next(p for p in parts if isinstance(p, ast.expr) and is_in(call, [p]))
+        way.append(node)
+    return way
+
+
 def _guard_in(expression: Any, node: ast.expr, call: ast.expr, test: Any) -> Any:
     """The expression with the guard before the operand; `node` is the same in Python's tree."""
     import libcst as cst
 
+    if isinstance(node, ast.IfExp):
+        part = next(f for f in node._fields if is_in(call, [getattr(node, f)]))
+        guarded = _guard_in(getattr(expression, part), getattr(node, part), call, test)
+        return expression.with_changes(**{part: guarded})
     if not isinstance(node, ast.BoolOp):
-        if not can_take_and(node):
-            raise LookupError("the call is in an expression that takes no condition")
         return cst.BooleanOperation(left=test, operator=cst.And(), right=expression)
     index = next(i for i, operand in enumerate(node.values) if is_in(call, [operand]))
     operand = node.values[index]
@@ -219,7 +242,7 @@ def or_else(module: cst.Module, tree: ast.Module, call: ast.Call, default: str) 
     parent = next(node for node in nodes if call in ast.iter_child_nodes(node))
     statement = next(node for node in nodes if isinstance(node, ast.stmt) and is_in(call, [node]))
     if hasattr(statement, "body"):
-        raise LookupError(f"line {call.lineno} is not a simple statement")
+        raise Refused("a default can only be put into a simple statement", call.lineno)
     either = cst.BooleanOperation(cst.Name("_"), cst.Or(), cst.parse_expression(default))
     if parent is not statement and not (isinstance(parent, ast.Call) and call in parent.args):
         either = either.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -40,6 +40,17 @@ def load(folders: Sequence[str] = ()) -> list[Patch]:
     return _in_order([patch for patch, _ in found.values()])
 
 
+def in_folder(folder: str) -> list[Patch]:
+    """The patches of one folder; those that they require may be the tool's own.
+
+    Raises what `load` raises, and `UsageError` for a folder without any.
+    """
+    own = [os.path.basename(path).removesuffix(".py") for path in _files(folder)]  # noqa: PTH119
+    if not own:
+        raise UsageError(f"{folder}: no patches in this folder")
+    return [patch for patch in load([folder]) if patch.id in own]
+
+
 def choose(patches: Sequence[Patch], ids: Sequence[str]) -> list[Patch]:
     """The patches of these ids, in the order in which they apply; all where none is given.
 

@@ -15,13 +15,12 @@ import ast
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from codemod import edits, guards
+from codemod import edits, guards, reach
 from codemod.errors import Refused
 from codemod.model import Evidence, Example, Finding, Patch, Reason, Status
-from codemod.reach import NO_SUCH_CODE, SET, File, TooManyPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import libcst as cst
 
@@ -42,20 +41,25 @@ def probe(tree: ast.Module) -> Finding:
     """The status of a file: do its callers of `get_tpu_env_value` bear a missing value?"""
     calls = list(_calls(tree))
     if not calls:
-        return NO_SUCH_CODE
+        return reach.NO_SUCH_CODE
     try:
         absent, present = _outcome(tree, calls), _outcome(tree, ())
-    except TooManyPaths:
+    except reach.TooManyPaths:
         return _drifted(calls[0].lineno, "more paths through this file than can be walked")
     if not absent.asked:
-        return NO_SUCH_CODE
-    evidence = tuple(Evidence(line=call.lineno, text=ast.unparse(call)) for call in calls)
+        return reach.NO_SUCH_CODE
     if absent.failures - present.failures:
+        evidence = _evidence(_needing_a_default(tree) or calls)
         return Finding(status=Status.AFFECTED, reason=Reason.UNGUARDED, evidence=evidence)
     if stuck := present.ending - absent.ending:
         return _drifted(min(stuck), "does not come back where the value is missing")
     reason = Reason.PATCHED if any(map(_is_ours, ast.walk(tree))) else Reason.UPSTREAM
-    return Finding(status=Status.FIXED, reason=reason, evidence=evidence)
+    return Finding(status=Status.FIXED, reason=reason, evidence=_evidence(calls))
+
+
+def _evidence(calls: Iterable[ast.Call]) -> tuple[Evidence, ...]:
+    found = [Evidence(line=call.lineno, text=ast.unparse(call)) for call in calls]
+    return tuple(sorted(found, key=lambda evidence: evidence.line))
 
 
 def _drifted(line: int, text: str) -> Finding:
@@ -78,7 +82,7 @@ class _Outcome:
     """What the methods do: how they fail, which come back at all, whether any was there."""
 
     def __init__(self, tree: ast.Module) -> None:
-        answers = File(tree).ask(METHODS, SET[0], key=None)
+        answers = reach.File(tree).ask(METHODS, reach.SET[0], key=None)
         self.asked = bool(answers)
         self.failures = {
             (node.lineno, name)
@@ -122,20 +126,22 @@ def rewrite(module: cst.Module) -> cst.Module:
     tree = edits.tree_of(module)
     try:
         needed = _needing_a_default(tree)
-    except TooManyPaths:
+    except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
+    if not needed:
+        raise Refused("a value is missing that has no known default", next(_calls(tree)).lineno)
     for call in needed:  # an edit moves no statement, so all are still found by their place
         module = _with_default(module, tree, call)
     return module
 
 
 def _needing_a_default(tree: ast.Module) -> list[ast.Call]:
-    """The fewest look-ups that need one: without them all bear None, without any one not."""
+    """The fewest look-ups with which all bear that the others give None; none if that fails."""
     tolerated = _outcome(tree, ()).failures
     calls = list(_calls(tree))
     needed = [call for call in calls if _key(call) in PRESENT]
     if _outcome(tree, [c for c in calls if c not in needed]).failures - tolerated:
-        raise Refused("a value is missing that has no known default", calls[0].lineno)
+        return []
     for call in [*needed]:
         fewer = [c for c in needed if c is not call]
         if not _outcome(tree, [c for c in calls if c not in fewer]).failures - tolerated:
@@ -228,6 +234,15 @@ EXAMPLES = (
         name="the fallbacks are there",
         status=Status.FIXED,
         before=_HEAD + _WITH,
+        after=None,
+    ),
+    Example(
+        name="refused: a value without a known default",
+        before=_HEAD
+        + """class GkeTpuCluster:
+  def get_process_count(self):
+    return int(get_tpu_env_value('WORKERS'))
+""",
         after=None,
     ),
     Example(

@@ -13,28 +13,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from codemod import edits, guards
+from codemod import edits, guards, reach
 from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
-from codemod.reach import (
-    NO_SUCH_CODE,
-    NOT,
-    SET,
-    Answer,
-    File,
-    FunctionNode,
-    Judgement,
-    TooManyPaths,
-    Value,
-    judge,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import libcst as cst
 
-    Function = ast.FunctionDef | ast.AsyncFunctionDef
+    from codemod.reach import Answer, FunctionNode, Judgement, Value
+
+    Answers = set[bool | None]  # what a value is as a truth value, None where not known
 
 NAMES = ("is_env_present",)
 ON_A_TPU: dict[str, object] = {"running_in_cloud_tpu_vm": True}  # else no class asks at all
@@ -50,12 +40,15 @@ def probe(tree: ast.Module) -> Finding:
 
 def _judged(tree: ast.Module) -> Judgement:
     """The file judged for any environment; where that leaves it open, for an empty one."""
-    judgement = judge(tree, NAMES, key=False, names=ON_A_TPU, silent=NO_SUCH_CODE)
+    silent = reach.NO_SUCH_CODE
+    judgement = reach.judge(tree, NAMES, key=False, names=ON_A_TPU, silent=silent)
     if judgement.finding.reason is not Reason.DRIFTED:
         return judgement
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
     absent: dict[str, str | None] = {text: None for text in texts if isinstance(text, str)}
-    empty = judge(tree, NAMES, key=False, names=ON_A_TPU, environment=absent, silent=NO_SUCH_CODE)
+    empty = reach.judge(
+        tree, NAMES, key=False, names=ON_A_TPU, environment=absent, silent=reach.NO_SUCH_CODE
+    )
     return empty if empty.affected else judgement
 
 
@@ -66,21 +59,21 @@ def rewrite(module: cst.Module) -> cst.Module:
         while affected := _judged(tree).affected:
             module = _guarded(module, tree, affected[0])
             tree = edits.tree_of(module)
-    except TooManyPaths:
+    except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     return module
 
 
 def _guarded(module: cst.Module, tree: ast.Module, node: FunctionNode) -> cst.Module:
     """The first edit, in the function that asks before those that call it, that is proved."""
-    file = File(tree, names=ON_A_TPU)
-    asked = file.ask(NAMES, SET[0], key=None)[node]
+    file = reach.File(tree, names=ON_A_TPU)
+    asked = file.ask(NAMES, reach.SET[0], key=None)[node]
     unset = file.ask(NAMES, None, key=None)[node]
     for function, call in _askers(tree, asked):
         for spelling in edits.environment_spellings(tree, function):
-            for edited in _edits(module, tree, function, call, spelling):
-                after = edits.tree_of(edited)
-                if _holds(after, edits.counterpart(tree, node, after), unset):
+            for edited, answers in _edits(module, tree, function, call, spelling):
+                after = edits.tree_of(edited) if edited else tree
+                if edited and _holds(after, edits.counterpart(tree, node, after), unset, answers):
                     return edited
     raise Refused("is_env_present cannot be guarded: no guard could be proved", node.lineno)
 
@@ -98,10 +91,10 @@ def _askers(tree: ast.Module, asked: Answer) -> Iterator[tuple[FunctionNode, ast
             yield around[-1], call
 
 
-def _serving_detection(tree: ast.Module) -> list[Function]:
+def _serving_detection(tree: ast.Module) -> list[ast.FunctionDef]:
     """`is_env_present`, and functions that are used nowhere but in such functions."""
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    serving: list[Function] = [f for f in functions if f.name in NAMES]
+    serving: list[ast.FunctionDef] = [f for f in functions if f.name in NAMES]
     uses = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute))]
     while more := [
         f for f in functions if f not in serving and _used_only_in(f.name, [*serving, f], uses)
@@ -110,41 +103,51 @@ def _serving_detection(tree: ast.Module) -> list[Function]:
     return serving
 
 
-def _used_only_in(name: str, functions: list[Function], uses: Sequence[ast.expr]) -> bool:
+def _used_only_in(name: str, functions: list[ast.FunctionDef], uses: Sequence[ast.expr]) -> bool:
     mine = [use for use in uses if name in (getattr(use, "id", ""), getattr(use, "attr", ""))]
     return bool(mine) and all(edits.is_in(use, functions) for use in mine)
 
 
 def _edits(
     module: cst.Module, tree: ast.Module, function: FunctionNode, call: ast.expr, spelling: str
-) -> Iterator[cst.Module]:
-    """The edits that there are for a function, the plainest first."""
+) -> list[tuple[cst.Module | None, Answers]]:
+    """The edits for a function, the best first, and what it may answer where it would have asked.
+
+    A guard in front of one operand leaves the answer to the others, an early return does not.
+    """
     quote = edits.quote_of(tree, edits.source_of(module))
-    test = guards.guard(spelling, quote, is_set=True)
-    edited: cst.Module | None
-    if isinstance(function, ast.FunctionDef) and not edits.is_one_line(function):
-        asking = next(s for s in function.body if edits.is_in(call, [s]))
-        yield guards.early_return(module, tree, function, test, "False", before=asking)
-    elif edited := guards.conditional(module, tree, function, test, "False"):
-        yield edited
-    test = guards.guard(spelling, quote, is_set=False)
-    if edited := guards.guarded_operand(module, tree, call, test):
-        yield edited
+    is_set = guards.guard(spelling, quote, is_set=True)
+    unset = guards.guard(spelling, quote, is_set=False)
+    found: list[tuple[cst.Module | None, Answers]] = [
+        (_early_no(module, tree, function, call, is_set), {False}),
+        (guards.guarded_operand(module, tree, call, unset), {False, None}),
+    ]
+    return found[::-1] if guards.has_alternative(tree, call) else found
 
 
-def _holds(tree: ast.Module, node: FunctionNode, unset: Answer) -> bool:
-    """Whether the edited function answers «no» where it would have asked, and else as before."""
-    file = File(tree, names=ON_A_TPU)
+def _early_no(
+    module: cst.Module, tree: ast.Module, function: FunctionNode, call: ast.expr, test: str
+) -> cst.Module | None:
+    if isinstance(function, ast.Lambda) or edits.is_one_line(function):
+        return guards.conditional(module, tree, function, test, "False")
+    asking = next(s for s in function.body if edits.is_in(call, [s]))
+    return guards.early_return(module, tree, function, test, "False", before=asking)
+
+
+def _holds(tree: ast.Module, node: FunctionNode, unset: Answer, answers: Answers) -> bool:
+    """Whether the edited function gives one of these where it would have asked, else as before."""
+    file = reach.File(tree, names=ON_A_TPU)
     if file.ask(NAMES, None, key=None)[node].reach != unset.reach:
         return False
-    return all(_is_right(file.ask(NAMES, skip, key=None)[node], unset) for skip in (*SET, ""))
+    now = [file.ask(NAMES, skip, key=None)[node] for skip in (*reach.SET, "")]
+    return all(_is_right(answer, unset, answers) for answer in now)
 
 
-def _is_right(answer: Answer, unset: Answer) -> bool:
-    if answer.possible != NOT or not answer.returns or {*answer.raises} - {*unset.raises}:
+def _is_right(answer: Answer, unset: Answer, answers: Answers) -> bool:
+    if answer.possible != reach.NOT or not answer.returns or {*answer.raises} - {*unset.raises}:
         return False
     before, now = _kinds(unset.quiet), _kinds(answer.returns)
-    return before <= now and all(truth is False for _, truth in now - before)
+    return before <= now and all(truth in answers for _, truth in now - before)
 
 
 def _kinds(values: list[Value]) -> set[tuple[str, bool | None]]:
@@ -230,6 +233,17 @@ EXAMPLES = (
         + """class GceTpuCluster:
   def is_env_present(self):
     return "TPU_SKIP_MDS_QUERY" not in os.environ and get_metadata("x").ok
+""",
+        after=None,
+    ),
+    Example(
+        name="refused: what makes the request is not known",
+        status=Status.UNDER_INVESTIGATION,
+        before="""from elsewhere import is_google_cloud
+
+class GceTpuCluster:
+  def is_env_present(self):
+    return is_google_cloud()
 """,
         after=None,
     ),

@@ -14,23 +14,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from codemod import edits, guards
+from codemod import edits, guards, reach
 from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
-from codemod.reach import (
-    NOT,
-    SET,
-    SURE,
-    Answer,
-    File,
-    FunctionNode,
-    Text,
-    TooManyPaths,
-    judge,
-)
 
 if TYPE_CHECKING:
     import libcst as cst
+
+    from codemod.reach import Answer, FunctionNode
 
 NAMES = ("get_tpu_env_value", "_get_tpu_env_value")
 KEYS = ("absent", "empty", "present")  # what the environment may hold under the key
@@ -38,7 +29,7 @@ KEYS = ("absent", "empty", "present")  # what the environment may hold under the
 
 def probe(tree: ast.Module) -> Finding:
     """The status of a file: may one of its `get_tpu_env_value` ask while the variable is set?"""
-    judgement = judge(tree, NAMES)
+    judgement = reach.judge(tree, NAMES)
     if judgement.finding.status is Status.FIXED and any(map(_is_ours, judgement.functions)):
         return judgement.finding.because(Reason.PATCHED)
     return judgement.finding
@@ -48,12 +39,12 @@ def rewrite(module: cst.Module) -> cst.Module:
     """The module with every affected function guarded; raises `Refused` where none can be."""
     tree = edits.tree_of(module)
     try:
-        affected = judge(tree, NAMES).affected
+        affected = reach.judge(tree, NAMES).affected
         while affected:
             module = _guarded(Target(module, tree, affected[0]))
             tree = edits.tree_of(module)
-            affected = judge(tree, NAMES).affected if len(affected) > 1 else ()
-    except TooManyPaths:
+            affected = reach.judge(tree, NAMES).affected if len(affected) > 1 else ()
+    except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     return module
 
@@ -65,9 +56,9 @@ class Target:
         self.module = module
         self.tree = tree
         self.node = node
-        self.file = File(tree)
-        answers = [self.file.ask(NAMES, value)[node] for value in SET]
-        self.answer = next(answer for answer in answers if answer.reach == SURE)
+        self.file = reach.File(tree)
+        answers = [self.file.ask(NAMES, value)[node] for value in reach.SET]
+        self.answer = next(answer for answer in answers if answer.reach == reach.SURE)
         self.call = self.answer.trail[1]  # in the function itself, on the way to the server
         self.spelling = ""  # of the look-up; `_guarded` tries those that there are
         self.quote = edits.quote_of(tree, edits.source_of(module))
@@ -86,7 +77,7 @@ class Target:
 
 def _guarded(target: Target) -> cst.Module:
     """The first of the edits, smallest first, that is proved to guard the function."""
-    if target.unset["absent"].possible == NOT:
+    if target.unset["absent"].possible == reach.NOT:
         raise Refused("a guard the wrong way round: it asks only while set", target.call.lineno)
     why = "no guard could be proved to hold in it"
     for edit in (_in_condition, _in_conditional, _early_return, _early_default, _one_line):
@@ -183,7 +174,7 @@ def _holds(target: Target, tree: ast.Module) -> bool:
     is returned. Unset: as before. A value that the environment holds comes back as before.
     """
     node = edits.counterpart(target.tree, target.node, tree)
-    after = File(tree)
+    after = reach.File(tree)
     for key, unset in target.unset.items():
         if after.ask(NAMES, None, key=key)[node].reach != unset.reach:
             return False
@@ -194,15 +185,15 @@ def _holds(target: Target, tree: ast.Module) -> bool:
 
 
 def _is_right(answer: Answer, key: str, unset: Answer) -> bool:
-    if answer.possible != NOT or answer.raises or not answer.returns:
+    if answer.possible != reach.NOT or answer.raises or not answer.returns:
         return False  # without a return it would never come back
     if key == "present":
-        return _origins(answer) == (_origins(unset) or {Text.ENVIRONMENT})
+        return _origins(answer) == (_origins(unset) or {reach.Text.ENVIRONMENT})
     return all(value.truth() is False for value in answer.returns)
 
 
 def _origins(answer: Answer) -> set[str]:
-    return {v.origin if isinstance(v, Text) else type(v).__name__ for v in answer.returns}
+    return {v.origin if isinstance(v, reach.Text) else type(v).__name__ for v in answer.returns}
 
 
 def _is_ours(node: FunctionNode) -> bool:
@@ -297,6 +288,19 @@ def get_tpu_env_value(key):
   if os.getenv("TPU_SKIP_MDS_QUERY"):
     return None
   return get_metadata(key)
+""",
+        after=None,
+    ),
+    Example(
+        name="refused: a guard the wrong way round",
+        before="""import os
+from jax._src.clusters.metadata import get_metadata
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key)
+  if value is None and os.environ.get("TPU_SKIP_MDS_QUERY") is not None:
+    value = get_metadata(key)[0]
+  return value
 """,
         after=None,
     ),

@@ -30,6 +30,7 @@ FAMILIES = {
     family["name"]: tuple(v for v in family["releases"] if v in HASHES)
     for family in TABLE["family"]
 }
+NEEDS: dict[str, list[str]] = {family["name"]: family["needs"] for family in TABLE["family"]}
 FAMILY_OF = {version: name for name, versions in FAMILIES.items() for version in versions}
 AFFECTED = tuple(v for v in ALL if FAMILY_OF[v][0] in "ABCD")
 NOT_AFFECTED = tuple(v for v in ALL if v not in AFFECTED)

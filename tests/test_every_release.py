@@ -13,9 +13,10 @@ from codemod.engine import plan
 from codemod.model import Guard, Outcome, Reason, Status
 from codemod.registry import load
 from codemod.textfile import unified_diff
-from tests.releases import AFFECTED, ALL, FAMILY_OF, NOT_AFFECTED, source
+from tests.releases import AFFECTED, ALL, FAMILY_OF, NEEDS, NOT_AFFECTED, source
 
-PATCH = next(patch for patch in load() if patch.id == "skip_mds_env_value")
+PATCHES = load()
+PATCH = next(patch for patch in PATCHES if patch.id == "skip_mds_env_value")
 CONDITION = b'  if value is None and os.environ.get("TPU_SKIP_MDS_QUERY") is None:\n'
 OLDEST_PYTHON = {"0.4": "3.9", "0.5": "3.10", "0.6": "3.10", "0.7": "3.11", "0.8": "3.11"}
 
@@ -26,22 +27,36 @@ def test_there_are_45_and_43_are_affected() -> None:
 
 @pytest.mark.parametrize("version", AFFECTED)
 def test_affected_then_fixed_then_nothing_to_do(version: str) -> None:
-    before = source(version)
-    first = plan(before, [PATCH])
-    assert first.steps[0].finding.status is Status.AFFECTED
-    assert first.steps[0].outcome is Outcome.APPLIED
-    second = plan(first.after, [PATCH])
-    assert second.steps[0].outcome is Outcome.ALREADY
-    assert second.steps[0].finding.reason is Reason.PATCHED
-    assert second.steps[0].finding.guard is Guard.PRESENCE
+    first = plan(source(version), PATCHES)
+    needed = {step.patch.id for step in first.steps if step.outcome is Outcome.APPLIED}
+    assert needed == set(NEEDS[FAMILY_OF[version]])
+    for step in first.steps:
+        expected = Status.AFFECTED if step.patch.id in needed else Status.FIXED
+        assert step.finding.status is expected
+    second = plan(first.after, PATCHES)
+    for step in second.steps:
+        assert step.outcome is Outcome.ALREADY
+        assert step.finding.reason is (
+            Reason.PATCHED if step.patch.id in needed else Reason.UPSTREAM
+        )
+        assert step.finding.guard in (Guard.PRESENCE, None)
     assert second.after == first.after
+
+
+@pytest.mark.parametrize("version", AFFECTED)
+def test_each_patch_alone_leaves_the_others_to_be_done(version: str) -> None:
+    for number, patch in enumerate(PATCHES):
+        after = plan(source(version), [patch]).after
+        others = [step.outcome for step in plan(after, PATCHES).steps]
+        whole = [step.outcome for step in plan(source(version), PATCHES).steps]
+        assert others == [*whole[:number], Outcome.ALREADY, *whole[number + 1 :]]
 
 
 @pytest.mark.parametrize("version", NOT_AFFECTED)
 def test_older_releases_are_left_alone(version: str) -> None:
-    planned = plan(source(version), [PATCH])
-    assert planned.steps[0].finding.status is Status.NOT_AFFECTED
-    assert planned.steps[0].outcome is Outcome.NONE
+    planned = plan(source(version), PATCHES)
+    assert {step.finding.status for step in planned.steps} == {Status.NOT_AFFECTED}
+    assert {step.outcome for step in planned.steps} == {Outcome.NONE}
     assert not planned.changes
 
 
@@ -59,6 +74,24 @@ def test_one_line_changes(version: str) -> None:
         )
 
 
+@pytest.mark.parametrize("version", [v for v in AFFECTED if FAMILY_OF[v][0] in "AB"])
+def test_detection_is_guarded_as_upstream_does_it(version: str) -> None:
+    """Two lines in the one function that asks; upstream's have a line for the log between."""
+    before, after = source(version).decode(), plan(source(version), PATCHES[1:2]).after.decode()
+    added = [
+        line[2:]
+        for line in difflib.ndiff(before.splitlines(), after.splitlines())
+        if line.startswith(("+ ", "- "))
+    ]
+    indent = "  " if FAMILY_OF[version].startswith("A") else "    "
+    test = f'{indent}if os.environ.get("TPU_SKIP_MDS_QUERY") is not None:'
+    assert added == [test, f"{indent}  return False"]
+    if FAMILY_OF[version].startswith("B"):
+        assert test in source("0.4.36").decode()
+        following = after.partition(test)[2].partition("return False\n")[2].lstrip()
+        assert following.startswith("metadata_response, metadata_code = get_metadata(")
+
+
 @pytest.mark.parametrize("version", AFFECTED)
 def test_compiles_under_the_oldest_python_of_the_release(version: str, tmp_path: Path) -> None:
     minor = OLDEST_PYTHON.get(".".join(version.split(".")[:2]), "3.11")
@@ -67,7 +100,7 @@ def test_compiles_under_the_oldest_python_of_the_release(version: str, tmp_path:
     if not found:
         pytest.skip(f"no Python {minor} here")
     copy = tmp_path / "copy.py"
-    copy.write_bytes(plan(source(version), [PATCH]).after)
+    copy.write_bytes(plan(source(version), PATCHES).after)
     code = f"compile(open({str(copy)!r}, 'rb').read(), 'copy.py', 'exec')"
     subprocess.run([found, "-c", code], check=True)
 
@@ -75,7 +108,7 @@ def test_compiles_under_the_oldest_python_of_the_release(version: str, tmp_path:
 @pytest.mark.parametrize("version", AFFECTED)
 def test_git_apply_takes_the_diff_and_gives_the_same_bytes(version: str, tmp_path: Path) -> None:
     before = source(version)
-    after = plan(before, [PATCH]).after
+    after = plan(before, PATCHES).after
     (tmp_path / "x.py").write_bytes(before)
     diff = unified_diff(before, after, "x.py")
     for command in (["git", "apply", "--check", "-"], ["git", "apply", "-"]):

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from codemod.engine import find, plan
 from codemod.errors import CodemodError, UsageError
-from codemod.model import Outcome, Patch
 from codemod.registry import choose, load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+BUILT_IN = ["skip_mds_env_value", "skip_mds_detection", "single_slice_defaults"]
 OWN = """from codemod.model import Finding, Patch, Reason, Status
 def probe(tree):
     return Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
@@ -32,8 +31,8 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     write(tmp_path, "other")
     write(tmp_path, "_helper", text="raise SystemExit")
     ids = [patch.id for patch in load([str(tmp_path)])]
-    assert ids == ["skip_mds_env_value", "other", "mine"]
-    assert [p.id for p in choose(load([str(tmp_path)]), ["mine"])] == ["mine"]
+    assert ids == [*BUILT_IN, "other", "mine"]
+    assert [p.id for p in choose(load([str(tmp_path)]), ["mine", "other"])] == ["other", "mine"]
 
 
 @pytest.mark.parametrize(
@@ -59,17 +58,11 @@ def test_an_unknown_patch_is_wrong_usage() -> None:
         choose(load(), ["nonsense"])
 
 
-def examples() -> list[tuple[Patch, int]]:
-    return [(patch, number) for patch in load() for number in range(len(patch.examples))]
-
-
-@pytest.mark.parametrize(("patch", "number"), examples(), ids=lambda v: getattr(v, "id", v))
-def test_every_example_holds(patch: Patch, number: int) -> None:
-    example = patch.examples[number]
-    before = example.before.encode()
-    assert find(before, patch).status is example.status
-    planned = plan(before, [patch])
-    assert planned.after.decode() == (example.before if example.after is None else example.after)
-    again = plan(planned.after, [patch])
-    assert not again.changes
-    assert again.steps[0].outcome in (Outcome.ALREADY, Outcome.NONE)
+def test_a_patch_that_needs_another_says_so(tmp_path: Path) -> None:
+    write(tmp_path, "mine", ("other",))
+    write(tmp_path, "other")
+    with pytest.raises(UsageError, match=r"^mine needs other: add --patch other$"):
+        choose(load([str(tmp_path)]), ["mine"])
+    with pytest.raises(UsageError, match="add --patch skip_mds_env_value --patch skip_mds_det"):
+        choose(load(), ["single_slice_defaults"])
+    assert [p.id for p in choose(load(), ["skip_mds_env_value"])] == ["skip_mds_env_value"]

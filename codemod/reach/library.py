@@ -13,6 +13,7 @@ from codemod.reach.values import (
     Class,
     Const,
     External,
+    Function,
     Mapping,
     Method,
     Opaque,
@@ -159,6 +160,8 @@ class Library(Attributes):
             return self._set_by_name(arguments, node, state)
         if path in externals.EXITS:
             return [(state.raises(SystemExit), NONE)]
+        if path == "builtins.staticmethod" and len(arguments) == 1:
+            return [(state, _static(arguments[0]))]
         if not path.startswith("builtins.") or keywords:
             return None
         name = path.removeprefix("builtins.")
@@ -209,6 +212,11 @@ def _name_in(value: Value) -> str | None:
 def _is_there(holder: Value, name: str | None) -> bool:
     """Whether `getattr(holder, name, default)` surely does not need its default."""
     return isinstance(holder, External) and holder.path == "os" and name in ("environ", "getenv")
+
+
+def _static(value: Value) -> Value:
+    """What `staticmethod(…)` makes of it, where a class takes a function of the module."""
+    return value.seen_as(Function.STATIC) if isinstance(value, Function) else value
 
 
 def _result_of(path: str, arguments: Arguments, keywords: Keywords, state: State) -> Value | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codemod.examples import Check
     from codemod.model import Patch, Report, Result
     from codemod.verdict import Verdict
 
@@ -21,11 +22,7 @@ def to_json(report: Report) -> str:
         "version": VERSION,
         "command": report.command,
         "results": [_row(row) for row in report.results],
-        "unreadable": [
-            {"file": row.file, "line": row.line, "why": row.message}
-            for row in report.results
-            if row.outcome in ("refused", "failed")
-        ],
+        "unreadable": _unreadable(report.results),
         "notes": list(report.notes),
         "summary": {str(k): n for k, n in Counter(row.outcome for row in report.results).items()},
         "exit_code": int(report.exit_code),
@@ -33,6 +30,13 @@ def to_json(report: Report) -> str:
     if report.diff:
         document["diff"] = report.diff.decode("utf-8", "backslashreplace")
     return _dump(document)
+
+
+def _unreadable(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """What could not be treated and why, once for all patches that say the same."""
+    wrong = [row for row in results if row.outcome in ("refused", "failed")]
+    found = dict.fromkeys((row.file, row.line, row.message) for row in wrong)
+    return [{"file": file, "line": line, "why": why} for file, line, why in found]
 
 
 def _row(row: Result) -> dict[str, Any]:
@@ -78,6 +82,23 @@ def _patch(patch: Patch) -> dict[str, Any]:
             for e in patch.examples
         ],
     }
+
+
+def checks_json(checks: Sequence[Check]) -> str:
+    """The examples that were run, as one JSON document."""
+    from codemod.examples import exit_code
+
+    return _dump(
+        {
+            "version": VERSION,
+            "command": "test",
+            "examples": [
+                {"patch": c.patch, "example": c.example, "holds": not c.why, "why": c.why}
+                for c in checks
+            ],
+            "exit_code": int(exit_code(checks)),
+        }
+    )
 
 
 def verdicts_json(verdicts: Sequence[Verdict]) -> str:

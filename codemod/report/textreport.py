@@ -10,6 +10,7 @@ from codemod.model import Guard, Outcome, Reason, Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codemod.examples import Check
     from codemod.model import Patch, Report, Result
 
 _SUMMARY = {
@@ -54,16 +55,16 @@ def _why(row: Result) -> str:
         place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
         return f"{row.reason}: {place}{row.message}"
     if row.status is Status.AFFECTED:
-        return f"line {row.line} asks the metadata server"
+        return f"line {row.line}: {row.evidence[0].text}" if row.evidence else str(row.reason)
     if row.outcome is Outcome.ALREADY:
-        return _guarded(row)
+        return _fixed(row)
     return "" if row.outcome is Outcome.APPLIED else str(row.reason)
 
 
-def _guarded(row: Result) -> str:
+def _fixed(row: Result) -> str:
     words = str(row.reason)
     if row.reason is Reason.UPSTREAM:
-        words += f", guarded on line {row.line}: this patch can be dropped"
+        words += f": line {row.line}"
     if row.guard is Guard.TRUTHY:
         words += "; `false`, `0` or an empty value still asks"
     return words
@@ -93,6 +94,18 @@ def _patch_text(patch: Patch, *, examples: bool) -> str:
 
 def _indented(source: str) -> list[str]:
     return [f"    {line}".rstrip() for line in source.splitlines()]
+
+
+def checks_text(checks: Sequence[Check], *, quiet: bool) -> str:
+    """A line for each example, only for those that do not hold if `quiet`, and a summary."""
+    lines = [
+        f"{check.patch}: {check.example or 'examples'}: {check.why or 'holds'}"
+        for check in checks
+        if check.why or not quiet
+    ]
+    failed = sum(bool(check.why) for check in checks)
+    lines.append(f"{len(checks) - failed} of {len(checks)} examples hold")
+    return "\n".join(lines) + "\n"
 
 
 def complaints(report: Report) -> str:

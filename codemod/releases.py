@@ -1,0 +1,171 @@
+"""The table of known releases: what a copy is by its bytes alone, without parsing it.
+
+Most copies that are looked at are not in the table, or fixed already: neither may cost much, so
+the table is searched as text, and only the family that is found in it is parsed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from codemod.model import Evidence, Finding
+
+    How = Literal["exact", "newlines", "lfs"]
+    Row = dict[str, Any]  # a family as the table has it
+
+HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
+FAMILY = b"\n[[family]]\n"
+
+
+class Known:
+    """A file that is a release's, as it is or with all patches of the tool applied.
+
+    `how` tells what was recognised: the bytes themselves, the bytes but for CRLF in place of
+    LF, or a Git LFS pointer to them.
+    """
+
+    # No dataclass: to load those takes longer than all that is done here.
+    __slots__ = ("_seen", "family", "how", "patched", "releases")
+
+    def __init__(self, row: Row, *, patched: bool, how: How) -> None:
+        self.family: str = row["name"]
+        self.releases: tuple[str, ...] = tuple(row["releases"])
+        self.patched = patched
+        self.how = how
+        self._seen: dict[str, Row] = row["after" if patched else "before"]
+
+    @property
+    def what(self) -> str:
+        """The file in words."""
+        span = self.releases[0]
+        if len(self.releases) > 1:
+            span += f" to {self.releases[-1]}"
+        return f"the file of jax {span}{' with all patches' if self.patched else ''}"
+
+    def finding(self, patch_id: str) -> Finding | None:
+        """What the probe of a patch says of the file; None for a patch that is not the tool's."""
+        if patch_id not in self._seen:
+            return None
+        from codemod.model import Finding, Guard, Reason, Status
+
+        row = self._seen[patch_id]
+        return Finding(
+            status=Status(row["status"]),
+            reason=Reason(row["reason"]),
+            evidence=self._evidence(row),
+            guard=Guard(row["guard"]) if "guard" in row else None,
+        )
+
+    def _evidence(self, row: Row) -> tuple[Evidence, ...]:
+        """What a person can check in the file, which may be a pointer with lines of its own."""
+        from codemod.model import Evidence
+
+        if self.how == "lfs":
+            return (Evidence(line=2, text=f"the oid is that of {self.what}"),)
+        found = (Evidence(line=row["line"], text=row["text"]),) if "line" in row else ()
+        if self.how == "newlines":
+            return (*found, Evidence(line=1, text=f"{self.what}, but for CRLF at ends of lines"))
+        return found
+
+
+def findings(source: bytes, patch_ids: Iterable[str]) -> dict[str, Finding]:
+    """The findings that the table holds for a file of these bytes, by id of the patch.
+
+    A patch that is not in the answer is to be decided by content. Each finding is of the bytes
+    as they are given: where one patch is about to change them, those after it see others.
+    """
+    copy = known(source)
+    if copy is None:
+        return {}
+    found = ((patch_id, copy.finding(patch_id)) for patch_id in patch_ids)
+    return {patch_id: finding for patch_id, finding in found if finding is not None}
+
+
+def known(source: bytes) -> Known | None:
+    """What a file of these bytes is, if the table has it."""
+    if source.startswith(b"version "):  # which no Python source does
+        return _behind_pointer(source)
+    if copy := _by_bytes(source, "exact"):
+        return copy
+    return _by_bytes(source.replace(b"\r\n", b"\n"), "newlines") if b"\r\n" in source else None
+
+
+def newest() -> str:
+    """The newest release that the table has, in the order of PEP 440."""
+    import tomllib
+
+    head = _text().partition(b"\n[")[0]
+    return str(tomllib.loads(head.decode())["newest"])
+
+
+def is_newer(version: str) -> bool:
+    """Whether a version is one that came after the table was made; not, where it is no version."""
+    if b'"%s"' % version.encode(errors="replace") in _text():
+        return False  # without the slow import
+    from packaging.version import Version
+
+    try:
+        public = Version(version).public  # a local label is ours, or that of a fork
+    except ValueError:
+        return False
+    return Version(public) > Version(newest())
+
+
+def _by_bytes(data: bytes, how: How) -> Known | None:
+    size = b"%d" % len(data)
+    if b"size = %s\n" % size not in _text():  # OpenSSL is slow to load
+        return None
+    from hashlib import sha256
+
+    return _by_digest(sha256(data).hexdigest().encode(), size, how)
+
+
+def _behind_pointer(source: bytes) -> Known | None:
+    """The file that a Git LFS pointer stands for.
+
+    One with extensions is no such: they change the file between the pointer and the checkout.
+    """
+    from codemod.textfile import LFS
+
+    lines = source.splitlines()
+    if len(lines) != 3 or lines[0] != LFS:
+        return None
+    (oid_key, _, oid), (size_key, _, size) = (line.partition(b" ") for line in lines[1:])
+    kind, _, digest = oid.partition(b":")
+    if (oid_key, kind, size_key) != (b"oid", b"sha256", b"size"):
+        return None
+    return _by_digest(digest, size, "lfs")
+
+
+def _by_digest(digest: bytes, size: bytes, how: How) -> Known | None:
+    """A release's own file before a patched one: upstream may come to the very bytes of ours."""
+    for prefix in ("", "patched_"):
+        at = _text().find(b'\n%ssha256 = "%s"\n' % (prefix.encode(), digest))
+        if at >= 0:
+            row = _family_at(at)
+            if b"%d" % row[f"{prefix}size"] == size:
+                return Known(row, patched=bool(prefix), how=how)
+    return None
+
+
+def _family_at(place: int) -> Row:
+    """The family that the text has there: `[[family]]` and all up to the next one."""
+    import tomllib
+
+    start, end = _text().rindex(FAMILY, 0, place), _text().find(FAMILY, place)
+    block = _text()[start:] if end < 0 else _text()[start:end]
+    row: Row = tomllib.loads(block.decode())["family"][0]
+    return row
+
+
+@functools.cache
+def _text() -> bytes:
+    inside = os.path.join(HERE, "patches")  # noqa: PTH118
+    folder = inside if os.path.isdir(inside) else os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH112, PTH118, PTH120
+    with open(os.path.join(folder, "releases.toml"), "rb") as file:  # noqa: PTH118, PTH123
+        return file.read()
