@@ -34,7 +34,7 @@ bench: $(STAMP) ## Measure start-up and compare with peers, as ratios in one run
 demo: ## Show the bug on a real jax, fix it, and show two processes initialize
 	@python=$$(sh tests/tools/python.sh) && exec "$$python" tests/tools/demo.py
 
-e2e: $(STAMP) ## Initialize for real on one release of every family, where that has changed; E2E=--fresh on all
+e2e: $(STAMP) ## Initialize for real on one release of every family; E2E=--fresh repeats what is proved
 	$(BIN)/python -m tests.e2e.run $(E2E)
 
 releases: $(STAMP) ## Make patches/releases.toml again from the package index

@@ -83,7 +83,7 @@ def _interpreters(python: str) -> Iterator[Path]:
 
 
 def _answers(candidate: Path, python: str) -> bool:
-    code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
     with contextlib.suppress(OSError):
         return _done([candidate, "-c", code]).stdout.strip() == python
     return False
