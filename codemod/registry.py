@@ -64,7 +64,7 @@ def _files(folder: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208
     except OSError as error:
-        raise UsageError(f"{folder}: not a folder of patches: {error.strerror}") from None
+        raise UsageError(f"{folder!r}: not a folder of patches: {error.strerror}") from None
     return [
         os.path.join(folder, name)  # noqa: PTH118
         for name in names
@@ -74,9 +74,15 @@ def _files(folder: str) -> list[str]:
 
 def _load_file(path: str) -> Patch:
     name = os.path.basename(path).removesuffix(".py")  # noqa: PTH119
+    if not os.path.isfile(path):  # noqa: PTH113 - a pipe would be waited for
+        raise CodemodError(f"{path}: is not a regular file")
     patch = getattr(_module(path, f"codemod.patches.{name}"), "PATCH", None)
     if not isinstance(patch, Patch):
         raise CodemodError(f"{path}: defines no PATCH")
+    if not (callable(patch.probe) and callable(patch.rewrite)):
+        raise CodemodError(f"{path}: probe and rewrite must be functions")
+    if not isinstance(patch.examples, tuple):
+        raise CodemodError(f"{path}: examples must be a tuple")
     if patch.id != name:
         raise CodemodError(f"{path}: PATCH.id is {patch.id!r}, the file says {name!r}")
     return patch
