@@ -48,10 +48,13 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("codemod: interrupted", err=True)
             sys.exit(INTERRUPTED)
-        except BrokenPipeError:
-            raise  # click ends quietly
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            return super().main(*args, **extra)
         except OSError as error:  # of our own output; those of files are all shown by name
-            raise _Shown(CodemodError(f"cannot write the output: {error.strerror}")) from error
+            click.echo(f"codemod: error: cannot write the output: {error.strerror}", err=True)
+            sys.exit(CodemodError.exit_code)
 
 
 def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
