@@ -23,7 +23,10 @@ _OPERATORS = tuple(
     f"__{name}__"
     for name in "eq ne lt le gt ge bool len contains iter next getitem setitem delitem getattr "
     "getattribute setattr delattr call hash str repr format int float index neg pos invert add "
-    "radd sub rsub mul rmul truediv rtruediv floordiv mod rmod and rand or ror xor iadd ior".split()
+    "radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod and rand or ror xor rxor "
+    "pow rpow lshift rlshift rshift rrshift matmul rmatmul divmod rdivmod iadd isub imul itruediv "
+    "ifloordiv imod ipow imatmul iand ior ixor ilshift irshift complex round trunc floor ceil "
+    "reversed missing fspath bytes dir length_hint get set delete".split()
 )
 
 
@@ -44,6 +47,8 @@ class Base:
         self.comprehensions: set[int] = set()
         self.entered: set[FunctionNode] = set()  # in this walk
         self.awaited: set[ast.AST] = set()  # calls that `await` stands before
+        self.consumed: set[ast.AST] = set()  # generator expressions that are run where they stand
+        self.drained: set[ast.AST] = set()  # and those of them that are run to their end
         self._exceptions: dict[int, type[BaseException] | None] = {}
         self._bindings: dict[FunctionNode, Bindings] = {}
 
@@ -117,6 +122,7 @@ class Base:
     def use(self, values: Sequence[Value], node: ast.expr, state: State) -> None:
         """Operators run methods of objects of the file (`__eq__`, `__bool__`), which may ask."""
         for value in values:
+            self.use(value.parts(), node, state)
             if isinstance(value, Instance) and self._has_operators(value.cls, state):
                 state.may_reach(self.trail(node, state))
 

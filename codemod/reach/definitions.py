@@ -7,17 +7,11 @@ from copy import copy
 from typing import TypeGuard
 
 from codemod.reach import environment, externals
-from codemod.reach.comprehensions import Comprehensions
+from codemod.reach.base import inherited
+from codemod.reach.comprehensions import Comprehensions, has_items
+from codemod.reach.containers import Sequence
 from codemod.reach.state import GO, State
-from codemod.reach.values import (
-    NONE,
-    Class,
-    External,
-    Function,
-    Opaque,
-    Sequence,
-    Value,
-)
+from codemod.reach.values import NONE, Class, Const, External, Function, Opaque, Value
 
 Paths = list[State]
 
@@ -39,10 +33,14 @@ class Definitions(Comprehensions):
         return self.set_attribute(target, value, state) if _is_attribute(target) else [state]
 
     def _unpack(self, targets: list[ast.expr], value: Value, state: State) -> Paths:
-        if value.is_none():
+        if value.is_none() or (isinstance(value, Const) and not has_items(value)):
             return [state.raises(TypeError)]
+        if isinstance(value, Const):
+            value = Sequence(tuple(map(Const, value.value)))  # type: ignore[call-overload]
         starred = any(isinstance(target, ast.Starred) for target in targets)
-        known = isinstance(value, Sequence) and not starred
+        known = isinstance(value, Sequence) and not starred and value.is_ordered()
+        if not known:
+            environment.forget_parts(state, [value])
         if known and len(value.parts()) != len(targets):
             return [state.raises(ValueError)]
         self.use([value], targets[0], state)
@@ -81,10 +79,12 @@ class Definitions(Comprehensions):
                 paths.append(here)
                 continue
             self.use(values, node.target, here)
-            if isinstance(values[0], Sequence) or environment.is_environment(values[0]):
-                environment.forget(here, values[0])  # it is changed in place: `|=`, `+=`
+            if _is_changed_in_place(values[0]):
+                environment.forget(here, values[0])  # `|=`, `+=`
+                environment.forget(here, values[1])
                 paths += [s for s, _ in self.may_fail(here, NONE)]
                 continue
+            here.touch(values[0])
             for s, value in self.calculated(node.op, values[0], values[1], here):
                 paths += self.bind(node.target, value, s) if s.flow == GO else [s]
         return paths
@@ -212,6 +212,8 @@ class Definitions(Comprehensions):
             if here.flow != GO:
                 paths.append(here)
                 continue
+            if any(inherited(b, "__init_subclass__", here) for b in bases if isinstance(b, Class)):
+                here.may_reach(self.trail(node.bases[0], here))
             cls = Class(node.name, scope, tuple(bases), made=self._is_made(node, bases))
             self.classes[scope] = cls
             self.scope = (scope, *before)
@@ -237,6 +239,11 @@ class Definitions(Comprehensions):
         plain = decorator.func if isinstance(decorator, ast.Call) else decorator
         values = [v for s, v in self.evaluate(plain, state.copy()) if s.flow == GO]
         return all(isinstance(v, External) and externals.harmless(v.path) for v in values)
+
+
+def _is_changed_in_place(value: Value) -> bool:
+    is_list = isinstance(value, Sequence) and value.is_changeable()
+    return is_list or environment.is_environment(value)
 
 
 def _is_attribute(target: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import MODULE, Base
+from codemod.reach.containers import Mapping, Sequence
 from codemod.reach.state import GO, State
-from codemod.reach.values import (
-    NONE,
-    Const,
-    External,
-    Mapping,
-    Opaque,
-    Sequence,
-    Text,
-    Value,
-    names_endpoint,
-)
+from codemod.reach.values import NONE, Const, External, Opaque, Text, Value, names_endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,20 +42,18 @@ class Expressions(Base):
                 following.extend((s, [*values, v]) for s, v in self.evaluate(node, here))
             self.tick(len(following))
             steps = following
-        return steps
+        return [(s, [*map(s.current, values)]) for s, values in steps]
 
     def _unfollowed(self, node: ast.expr, state: State) -> Steps:
         """An expression that is not followed: its parts run, its value is not known."""
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return [
-            (
-                here,
-                Opaque(
-                    inert=all(v.inert() for v in values), endpoint=any(map(names_endpoint, values))
-                ),
-            )
-            for here, values in self.each(parts, state)
-        ]
+        return [(here, self.blurred(values, here)) for here, values in self.each(parts, state)]
+
+    def blurred(self, values: list[Value], state: State) -> Value:
+        """Something that holds these values, and that is not followed: they change unseen."""
+        for value in values:
+            environment.forget(state, value, kept=True)
+        return made_of(values, plain=False)
 
     # Branching.
     def branch(self, test: ast.expr, state: State) -> list[tuple[State, bool]]:
@@ -145,10 +134,17 @@ class Expressions(Base):
     def _Name(self, node: ast.Name, state: State) -> Steps:  # noqa: N802
         value = self.resolve(node.id, self.scope, state)
         if value is None:
-            return [(state.raises(UnboundLocalError), NONE)]
+            return [(state.raises(self._unbound_error(node.id)), NONE)]
         if isinstance(value, External) and value.path.startswith("?"):
             return self.may_fail(state, value, NameError)
         return [(state, value)]
+
+    def _unbound_error(self, name: str) -> type[NameError] | None:
+        """What a name without a value raises; of a comprehension that depends on the Python."""
+        function = self.functions.get(self.scope[0])
+        if function is not None:
+            return UnboundLocalError if name in self.bindings(function).names else NameError
+        return None
 
     def _JoinedStr(self, node: ast.JoinedStr, state: State) -> Steps:  # noqa: N802
         fields = [p for p in node.values if isinstance(p, ast.FormattedValue)]
@@ -173,16 +169,14 @@ class Expressions(Base):
     def _items(self, node: ast.Tuple | ast.List | ast.Set, state: State) -> Steps:
         if any(isinstance(item, ast.Starred) for item in node.elts):
             return self._unfollowed(node, state)
-        return [(s, Sequence(tuple(values))) for s, values in self.each(node.elts, state)]
+        kind = _KINDS[type(node)]
+        return [(s, Sequence(tuple(values), kind)) for s, values in self.each(node.elts, state)]
 
     _Tuple = _List = _items
 
     def _Set(self, node: ast.Set, state: State) -> Steps:  # noqa: N802
         """A set whose items are known, and known to differ."""
-        return [
-            (s, v if isinstance(v, Sequence) and _differ(v) else Opaque(inert=v.inert()))
-            for s, v in self._items(node, state)
-        ]
+        return [(s, set_of(v)) for s, v in self._items(node, state)]
 
     def _Dict(self, node: ast.Dict, state: State) -> Steps:  # noqa: N802
         if None in node.keys:
@@ -197,7 +191,7 @@ class Expressions(Base):
                     (here, Mapping({n.value: v for n, v in pairs if isinstance(n, Const)}))
                 )
             else:
-                steps.append((here, Opaque(inert=all(v.inert() for v in values))))
+                steps.append((here, self.blurred(values, here)))
         return steps
 
     def _merged_dict(self, node: ast.Dict, state: State) -> Steps:
@@ -241,9 +235,15 @@ class Expressions(Base):
         return MODULE
 
 
-def _differ(items: Sequence) -> bool:
-    values = [item.value for item in items.items if isinstance(item, Const)]
-    return len(set(values)) == len(items.items)
+_KINDS: dict[type[ast.expr], type] = {ast.Tuple: tuple, ast.List: list, ast.Set: set}
+
+
+def set_of(made: Value) -> Value:
+    """The items as a set, if they are known and known to differ."""
+    values = {item.value for item in made.parts() if isinstance(item, Const)}
+    if isinstance(made, Sequence) and len(values) == len(made.items):
+        return Sequence(made.items, set)
+    return Opaque(inert=made.inert())
 
 
 def made_of(values: list[Value], *, plain: bool) -> Value:

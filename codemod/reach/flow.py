@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import ROUND_LIMIT
+from codemod.reach.containers import Sequence
 from codemod.reach.definitions import Definitions, Paths
 from codemod.reach.patterns import match_case
 from codemod.reach.scopes import CHANGING, bound_names, changed_in_place
 from codemod.reach.state import BREAK, CONTINUE, GO, NOT, RETURN, STOP, State
-from codemod.reach.values import External, Opaque, Sequence, inert
+from codemod.reach.values import External, Opaque, inert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Statements
@@ -94,7 +95,7 @@ class Flow(Definitions):
         paths: Paths = []
         for here, _ in self.each(parts, state):
             kinds = [v for s, v in self.evaluate(made, here.copy()) if s.flow == GO]
-            kind = self.exception_of(kinds[0]) if kinds else None
+            kind = self.exception_of(kinds[0]) if len(kinds) == 1 else None
             paths.append(here if here.flow != GO else here.raises(kind))
         return paths
 
@@ -226,9 +227,10 @@ class Flow(Definitions):
         for here, iterable in self.evaluate(node.iter, state):
             if here.flow != GO:
                 paths.append(here)
-            elif isinstance(iterable, Sequence) and len(iterable.items) <= ROUND_LIMIT:
+            elif self.is_walked(iterable):
                 paths += self._known_rounds(node, iterable, here)
             else:
+                environment.forget_parts(here, [iterable])
                 for s, _ in self.iterate(iterable, node.iter, here):
                     paths += self._any_rounds(node, s) if s.flow == GO else [s]
         return paths
@@ -237,17 +239,24 @@ class Flow(Definitions):
 
     def _known_rounds(self, node: ast.For | ast.AsyncFor, items: Sequence, state: State) -> Paths:
         here, paths = [state], []
-        for item in items.items:
+        for position in range(len(items.items)):
             following: Paths = []
             for path in here:
-                for bound in self.bind(node.target, item, path):
+                now = path.current(items)
+                if not isinstance(now, Sequence):  # it was changed on the way
+                    paths += self._any_rounds(node, path)
+                    continue
+                for bound in self.bind(node.target, now.items[position], path):
                     ran = self.run(node.body, bound) if bound.flow == GO else [bound]
                     inside, left = _ends_of_round(ran)
                     following += inside
                     paths += left
             self.tick(len(following) + len(paths))
             here = following
-        return paths + [p for s in here for p in self.run(node.orelse, s)]
+        for path in here:
+            grown = not isinstance(path.current(items), Sequence)
+            paths += self._any_rounds(node, path) if grown else self.run(node.orelse, path)
+        return paths
 
 
 def _ends_of_round(paths: Paths) -> tuple[Paths, Paths]:

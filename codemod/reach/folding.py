@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import externals
 from codemod.reach.base import ROUND_LIMIT
-from codemod.reach.values import NONE, Const, Sequence, Text, Value, inert
+from codemod.reach.containers import Sequence
+from codemod.reach.values import NONE, Const, Text, Value, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +77,8 @@ def _on_sequence(name: str, arguments: Arguments, state: State) -> Steps | None:
         return None
     if name == "len":
         return [(state, Const(len(held.items)))]
-    return [(state, Sequence(held.items))] if name in ("tuple", "list") else None
+    kind = {"tuple": tuple, "list": list}.get(name)
+    return [(state, Sequence(held.items, kind))] if kind and held.is_ordered() else None
 
 
 def _any_or_all(name: str, value: Value, state: State) -> Steps | None:
@@ -106,7 +108,9 @@ def _range(arguments: Arguments, state: State) -> Steps | None:
     if not 1 <= len(bounds) == len(arguments) <= 3 or (len(bounds) == 3 and not bounds[2]):
         return None
     found = range(*bounds)
-    return [(state, Sequence(tuple(map(Const, found))))] if len(found) <= ROUND_LIMIT else None
+    if len(found) > ROUND_LIMIT:
+        return None
+    return [(state, Sequence(tuple(map(Const, found)), range))]
 
 
 def pure(receiver: Value, name: str, arguments: Arguments) -> Value | None:
@@ -124,7 +128,7 @@ def pure(receiver: Value, name: str, arguments: Arguments) -> Value | None:
     except (AttributeError, TypeError, ValueError, LookupError):
         return None
     if isinstance(result, (list, tuple)):
-        return Sequence(tuple(map(Const, result)))
+        return Sequence(tuple(map(Const, result)), type(result))
     return Const(result)
 
 

@@ -7,9 +7,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from codemod.reach import environment
+from codemod.reach.containers import Sequence
 from codemod.reach.expressions import Expressions, made_of
 from codemod.reach.state import GO, VARIABLE, State
-from codemod.reach.values import NONE, Const, Opaque, Sequence, Value, inert
+from codemod.reach.values import NONE, Const, Opaque, Value, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,13 +101,15 @@ class Operators(Expressions):
             return self.computed(function, both, state)
         if isinstance(operation, ast.Mod) and isinstance(left, Const) and left.value == "%s":
             return self._as_text(right, state)
+        environment.forget_parts(state, both)
         plain = any(isinstance(v, Const) for v in both)
         joined = plain and isinstance(operation, ast.Add)
         return self.may_fail(state, made_of(both, plain=plain), TypeError if joined else None)
 
     def _as_text(self, value: Value, state: State) -> Steps:
         """`"%s" % value`, of a tuple of one too."""
-        held = value.items[0] if isinstance(value, Sequence) and len(value.items) == 1 else value
+        is_one = isinstance(value, Sequence) and value.kind is tuple and len(value.items) == 1
+        held = value.parts()[0] if is_one else value
         known = isinstance(held, Const) and not isinstance(value, Const)
         return [(state, Const(str(held.value)) if known and isinstance(held, Const) else inert())]
 

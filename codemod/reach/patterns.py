@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from codemod.reach import environment
 from codemod.reach.scopes import bound_names
 from codemod.reach.state import GO, State
 from codemod.reach.values import Const, Opaque, Text, Value
@@ -30,13 +31,13 @@ def _match(
     walk: Definitions, pattern: ast.pattern, subject: Value, state: State
 ) -> list[tuple[State, bool]]:
     answer = _answer(walk, pattern, subject, state)
+    other = state.copy()
     if answer is None:
-        for name in bound_names([pattern]):
-            _bind(walk, name, Opaque(inert=subject.inert()), state)
-        return [(state, True), (state.copy(), False)]
-    if answer and isinstance(pattern, ast.MatchAs) and pattern.name:
-        _bind(walk, pattern.name, subject, state)
-    return [(state, answer)]
+        environment.forget_parts(state, [subject])
+    for name in bound_names([pattern]) if answer is not False else ():
+        # What is known to match is matched as a whole: its names stand for the subject.
+        _bind(walk, name, subject if answer else Opaque(inert=subject.inert()), state)
+    return [(state, answer)] if answer is not None else [(state, True), (other, False)]
 
 
 def _bind(walk: Definitions, name: str, value: Value, state: State) -> None:

@@ -108,13 +108,15 @@ class File:
         self._known = World(None, names=names, environment=environment, results=results)
         self._writes = Writes(tree)
         self._walker = Walker(self._known, self._writes)
+        # What the environment holds at import is not what it holds later, unless it was changed.
+        self._untouched = inert()
         self._states = self._run(tree)
 
     def _run(self, tree: ast.Module) -> list[State]:
         """The file's own statements: one state for each way that they may go."""
         walker = self._walker
         walker.importing = True
-        start = State(inert())  # what the environment holds at import is not what it holds later
+        start = State(self._untouched)
         states = [state for state in walker.run(tree.body, start) if state.flow == GO]
         walker.importing = False
         for state in states:
@@ -152,7 +154,8 @@ class File:
         for state in states:
             for function in _live(state, names):
                 start = state.copy()
-                start.skip, start.wrote_key = variable_in(walker.world), ()
+                if start.skip is self._untouched:
+                    start.skip, start.wrote_key = variable_in(walker.world), ()
                 call = ast.copy_location(ast.Name(id="_", ctx=ast.Load()), function.node)
                 walker.awaited.add(call)
                 arguments, keywords = _given(function, key)
@@ -166,12 +169,12 @@ class File:
         """What functions of the file change of the file's own names and of its classes."""
         names = {name for name, by in self._writes.names.items() if wanted(by)}
         attributes = {name for name, by in self._writes.attributes.items() if wanted(by)}
-        classes = self._walker.classes
+        holders = {*self._walker.classes} | self._walker.objects
         return {
             (scope, name)
             for state in self._states
             for scope, name in state.heap
-            if (scope == MODULE and name in names) or (scope in classes and name in attributes)
+            if (scope == MODULE and name in names) or (scope in holders and name in attributes)
         }
 
     def unfollowed(self, names: Iterable[str]) -> bool:
