@@ -42,6 +42,7 @@ class Base:
         self.scopes = MODULE
         self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
         self.classes: dict[int, Class] = {}
+        self.class_names: dict[int, Bindings] = {}  # what their own statements bind
         self.objects: set[int] = set()  # the scopes of objects that were made
         self.wrapped: set[tuple[int, str]] = set()  # functions in a decorator that is not known
         self.comprehensions: set[int] = set()

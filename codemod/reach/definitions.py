@@ -10,6 +10,7 @@ from codemod.reach import environment, externals
 from codemod.reach.base import inherited
 from codemod.reach.comprehensions import Comprehensions, has_items
 from codemod.reach.containers import Sequence
+from codemod.reach.scopes import Bindings
 from codemod.reach.state import GO, State
 from codemod.reach.values import NONE, Class, Const, External, Function, Opaque, Value
 
@@ -215,7 +216,7 @@ class Definitions(Comprehensions):
             if any(inherited(b, "__init_subclass__", here) for b in bases if isinstance(b, Class)):
                 here.may_reach(self.trail(node.bases[0], here))
             cls = Class(node.name, scope, tuple(bases), made=self._is_made(node, bases))
-            self.classes[scope] = cls
+            self.classes[scope], self.class_names[scope] = cls, Bindings(node.body)
             self.scope = (scope, *before)
             ran = self.run(node.body, here)
             self.scope = before

@@ -199,13 +199,16 @@ class Expressions(Base):
         if len(node.values) != 1:
             keys = [key for key in node.keys if key is not None]
             return [
-                (s, Opaque(inert=all(v.inert() or environment.is_environment(v) for v in values)))
-                for s, values in self.each([*keys, *node.values], state)
+                (s, self._mixed(values, s)) for s, values in self.each([*keys, *node.values], state)
             ]
         return [
             (s, environment.copy_of(s, v) if environment.is_environment(v) else Opaque())
             for s, v in self.evaluate(node.values[0], state)
         ]
+
+    def _mixed(self, values: list[Value], state: State) -> Value:
+        environment.forget_parts(state, values)
+        return Opaque(inert=all(v.inert() or environment.is_environment(v) for v in values))
 
     def _Await(self, node: ast.Await, state: State) -> Steps:  # noqa: N802
         self.awaited.add(node.value)
@@ -226,6 +229,11 @@ class Expressions(Base):
                     continue
                 return scope
             function = self.functions.get(scope)
+            own = self.class_names.get(scope)
+            if own is not None and name in own.globals:
+                return MODULE
+            if own is not None and (position or name not in own.names):
+                continue
             if function is None and (not position or scope == MODULE):
                 return scope
             if function is not None and name in self.bindings(function).names:

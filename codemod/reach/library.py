@@ -118,6 +118,8 @@ class Library(Attributes):
         if not externals.harmless(path):
             return self._foreign(path, values, node, state)
         if externals.exception_class(path):
+            for value in values:
+                environment.forget(state, value, kept=True)
             return [(self.call_back(values, node, state), inert())]
         if externals.changes(path):
             self._forget_all(values, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from codemod.reach import environment
 from codemod.reach.base import MODULE, inherited
 from codemod.reach.scopes import FunctionNode, Writes, parameters
 from codemod.reach.state import (
@@ -139,8 +140,9 @@ class File:
         entered = {*self._walker.entered}
         if set_elsewhere := self._places(lambda writers: bool(writers - entered)):
             first = self._walk(names, key, _forgotten(self._states, set_elsewhere))
-        if set_anywhere := self._places(bool):
-            later = self._walk(names, key, _forgotten(self._states, set_anywhere))
+        if (set_anywhere := self._places(bool)) or first.changed or first.left:
+            states = [*_forgotten(self._states, set_anywhere)]
+            later = self._walk(names, key, _called_once(states, first))
         looked = self._walker.looked
         return {
             node: Answer(function, paths, later.get(node, (function, []))[1], looked)
@@ -160,9 +162,10 @@ class File:
                 walker.awaited.add(call)
                 arguments, keywords = _given(function, key)
                 paths = found.setdefault(function.node, (function, []))[1]
-                for path, value in walker.call(function, arguments, keywords, call, start):
+                for path, value in walker.call(function, arguments, keywords, call, start.copy()):
                     ended = path if path.flow != GO else path.leaves(RETURN, value)
                     paths.append(ended)
+                    found.note(ended, start)
         return found
 
     def _places(self, wanted: Callable[[set[ast.AST]], bool]) -> set[Place]:
@@ -200,7 +203,35 @@ Place = tuple[int, str]
 
 
 class Walked(dict[FunctionNode, tuple[Function, list[State]]]):
-    """The paths of each function that was walked."""
+    """The paths of each function that was walked, and what a call of one leaves behind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changed: list[Value] = []  # containers
+        self.left: dict[tuple[object, ...], State] = {}  # paths that end in another environment
+
+    def note(self, path: State, start: State) -> None:
+        """Remember what a path has changed."""
+        self.changed += [old for old, _ in path.changed_since(start)]
+        if path.skip is not start.skip or path.wrote_key != start.wrote_key:
+            self.left.setdefault((*map(_known, (path.skip, *(path.wrote_key or ()))),), path)
+
+
+def _known(value: Value | None) -> object:
+    return value.value if isinstance(value, Const) else type(value)
+
+
+def _called_once(states: Sequence[State], first: Walked) -> Iterator[State]:
+    """The states of the file after a first call."""
+    for state in states:
+        new = state.copy()
+        for container in first.changed:
+            environment.forget(new, container)
+        yield new
+        for path in first.left.values():
+            again = new.copy()
+            again.skip, again.wrote_key = path.skip, path.wrote_key
+            yield again
 
 
 def _forgotten(states: Iterable[State], places: set[Place]) -> Iterator[State]:
