@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 from typing import TYPE_CHECKING
 
 from codemod.reach import environment, externals
@@ -26,8 +28,6 @@ from codemod.reach.values import (
 )
 
 if TYPE_CHECKING:
-    import ast
-
     from codemod.reach.environment import Steps
 
 
@@ -112,8 +112,12 @@ class Attributes(Operators):
         if environment.is_environment(holder):
             self.note_look_up(node, index)
             return environment.read(self.world, state, holder, "__getitem__", [index])
-        if holder.is_none():
+        if holder.is_none() or isinstance(holder, Function):
             return [(state.raises(TypeError), NONE)]
+        if isinstance(holder, Const) and isinstance(index, Const):
+            return self.computed(operator.getitem, [holder, index], state)
+        if isinstance(holder, Const) and (part := _slice_of(node)) is not None:
+            return self.computed(lambda held: held[part], [holder], state)
         if isinstance(holder, External) and holder.path == "sys.modules":
             self.forget_module(state)  # this very file may be what comes out
         number = index.value if isinstance(index, Const) else None
@@ -195,6 +199,15 @@ class Attributes(Operators):
         scopes = [*self.classes, *self.objects]
         for place in [(scope, name) for scope in scopes if (scope, name) in state.heap]:
             state.heap[place] = Opaque()
+
+
+def _slice_of(node: ast.Subscript) -> slice | None:
+    """`[:1]` with bounds that are written as numbers."""
+    bounds = getattr(node.slice, "lower", None), getattr(node.slice, "upper", None)
+    if not isinstance(node.slice, ast.Slice) or node.slice.step is not None:
+        return None
+    plain = all(isinstance(bound, ast.Constant | None) for bound in bounds)
+    return slice(*(bound and bound.value for bound in bounds)) if plain else None
 
 
 def _class_of(value: Value) -> type:

@@ -170,11 +170,16 @@ class Base:
             if value is not None:
                 return Opaque() if (scope, name) in state.volatile else value
             function = self.functions.get(scope)
+            own = self.class_names.get(scope)
+            if own is not None and name in own.names:
+                break  # its own name is looked for in the file, not in the function around
             if function is not None and name in self.bindings(function).names:
                 return None
             if function is not None and name in self.bindings(function).globals:
-                return state.heap.get((MODULE, name)) or self.outside(name)
-        return self.outside(name)
+                break
+        if (MODULE, name) in state.volatile:
+            return Opaque()
+        return state.heap.get((MODULE, name)) or self.outside(name)
 
     def outside(self, name: str) -> Value:
         """A name that the file does not bind: a built-in, or nobody knows whose."""

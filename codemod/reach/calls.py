@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment, externals
 from codemod.reach.base import DEPTH_LIMIT, inherited
-from codemod.reach.containers import Mapping, Sequence
+from codemod.reach.containers import Container, EnvironmentCopy, Mapping, Sequence
 from codemod.reach.library import EVERYTHING_ELSE, Arguments, Keywords, Library
 from codemod.reach.scopes import FunctionNode, body_of, parameters
 from codemod.reach.state import GO, NOT, RETURN, State
@@ -20,6 +20,7 @@ from codemod.reach.values import (
     Instance,
     Method,
     Opaque,
+    Text,
     Value,
     holds_code,
     names_endpoint,
@@ -86,7 +87,7 @@ class Calls(Library):
         self, called: Value, values: Arguments, node: ast.expr, state: State
     ) -> Steps:
         """Something that is not known is called."""
-        if isinstance(called, Const):
+        if isinstance(called, Const | Text | Container | EnvironmentCopy):
             return [(state.raises(TypeError), NONE)]
         if any(map(names_endpoint, values)) and not called.inert():
             return self.sink(node, state)

@@ -130,11 +130,15 @@ class Comprehensions(Calls):
             for name in bound_names([generator.target]):
                 state.heap[self.scope[0], name] = Opaque(inert=kept)
         steps: Steps = [(none_at_all, Opaque(inert=True))]
-        for here, value in self._any_item(node, state):
-            changed = here.copy()
-            if here.flow == GO and changed.unsettle(none_at_all):
-                steps += self._any_item(node, changed)  # and once more, with what that one changed
-            steps.append((here, value))
+        waiting = [state]
+        while waiting:
+            before = waiting.pop()
+            for here, value in self._any_item(node, before.copy()):
+                again = here.copy()
+                if here.flow == GO and again.unsettle(before):
+                    waiting.append(again)  # the next one finds what this one changed
+                steps.append((here, value))
+            self.tick(len(steps) + len(waiting))
         return steps
 
     def _any_item(self, node: Node, state: State) -> Steps:
@@ -165,7 +169,8 @@ class Comprehensions(Calls):
     ) -> tuple[State, Value]:
         """A generator expression may be left before it has asked, failed, or changed something."""
         state, value = step
-        changed = state.unsettle(before)
+        changed = state.places_since(before)
+        state.unsettle(before)
         if state.flow == STOP and state.reached == SURE:
             state.reached = MAYBE
         ended = state.flow != GO

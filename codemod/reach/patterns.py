@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from codemod.reach import environment
 from codemod.reach.scopes import bound_names
@@ -55,7 +55,15 @@ def _answer(walk: Definitions, pattern: ast.pattern, subject: Value, state: Stat
         return subject.value is pattern.value if isinstance(subject, Const) else None
     if isinstance(pattern, ast.MatchValue):
         return _equals(walk, pattern.value, subject, state)
+    if _is_built_in(pattern) and len(pattern.patterns) == 1:
+        whole = ast.MatchClass(pattern.cls, [], pattern.kwd_attrs, pattern.kwd_patterns)
+        inner = _answer(walk, pattern.patterns[0], subject, state)
+        return _all([_is_a(whole, subject), inner])  # `str(x)`: x is the string itself
     return _is_a(pattern, subject)
+
+
+def _is_built_in(pattern: ast.pattern) -> TypeGuard[ast.MatchClass]:
+    return isinstance(pattern, ast.MatchClass) and ast.unparse(pattern.cls) in _BUILTIN_CLASSES
 
 
 def _equals(walk: Definitions, node: ast.expr, subject: Value, state: State) -> bool | None:
@@ -72,19 +80,24 @@ def _is_a(pattern: ast.pattern, subject: Value) -> bool | None:
     """
     if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
         return False if isinstance(subject, (Const, Text)) else None
-    plain = (
-        isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns
-    )
-    if plain and isinstance(subject, Const):
-        kind = _BUILTIN_CLASSES.get(ast.unparse(pattern.cls))  # type: ignore[attr-defined]
-        return isinstance(subject.value, kind) if kind else None
-    return None
+    if not _is_built_in(pattern) or pattern.patterns or pattern.kwd_patterns:
+        return None
+    kind = _BUILTIN_CLASSES[ast.unparse(pattern.cls)]
+    if not isinstance(subject, (Const, Text)):
+        return None
+    return kind is str if isinstance(subject, Text) else isinstance(subject.value, kind)
 
 
 def _any(answers: list[bool | None]) -> bool | None:
     if True in answers:
         return True
     return None if None in answers else False
+
+
+def _all(answers: list[bool | None]) -> bool | None:
+    if False in answers:
+        return False
+    return None if None in answers else True
 
 
 _BUILTIN_CLASSES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float}

@@ -165,16 +165,24 @@ class State:
             if key not in before.became and not isinstance(pair[0], Opaque)
         ]
 
-    def unsettle(self, before: State) -> set[tuple[int, str]]:
-        """All that changed since then may have changed or not; the places of it."""
-        for _, new in self.changed_since(before):
+    def unsettle(self, before: State) -> bool:
+        """All that changed since then may have changed or not; whether some of it was known."""
+        containers, changed = self.changed_since(before), self.places_since(before)
+        for _, new in containers:
             self.change_everywhere(self.current(new), Opaque())
-        changed = {p for p, held in before.heap.items() if self.heap.get(p) is not held}
         for place in changed:
-            self.heap[place] = Opaque()
+            if place in self.heap:
+                kept = self.heap[place].inert() and before.heap[place].inert()
+                self.heap[place] = Opaque(inert=kept)
+        news = any(not isinstance(before.heap[place], Opaque) for place in changed)
         if self.skip is not before.skip or self.wrote_key != before.wrote_key:
+            news = news or not isinstance(before.skip, Opaque)
             self.skip, self.wrote_key = Opaque(inert=True), None
-        return changed
+        return news or bool(containers)
+
+    def places_since(self, before: State) -> set[tuple[int, str]]:
+        """The places that hold something else than then."""
+        return {place for place, held in before.heap.items() if self.heap.get(place) is not held}
 
     def touch(self, value: Value) -> None:
         """Somebody who is not known may change what this value holds."""
