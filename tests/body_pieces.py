@@ -187,7 +187,7 @@ ASKS = (
     "requests.get(f'http://metadata.google.internal/{key}')", "_traced(get_metadata)(key)",
     "_guarded(get_metadata)(key)", "getattr(Client, 'ask')(key)", "[get_metadata][0](key)",
     "_default(key, lambda name: None)", "get_metadata(key, **{'key': key})", "Odd().ask(key)",
-    "str(Odd())", "'%s' % (Odd(),)", "property(get_metadata)",
+    "str(Odd())", "'%s' % (Odd(),)", "property(get_metadata).fget(key)",
     "Odd(ask=get_metadata).call(key)", "sorted([key], key=TABLE['ask'])[0]",
 )  # fmt: skip
 VALUES = (
@@ -243,7 +243,7 @@ EFFECTS = (
     ),
     "class Box:\n    flag = True\n    held = [flag]\nflag = Box.held[0]",
     "class Box:\n    nonlocal flag\n    flag = not flag", "os.environ.clear()",
-    "class Box:\n    flag = flag", "class Box:\n    _skip = _skip()\nflag = Box._skip",
+    "class Box:\n    _skip = _skip()\nflag = Box._skip",
     "list(map(os.environ.pop, [SKIP]))", "[os.environ][0].pop(SKIP, None)", "del os.environ[SKIP]",
     "(a, b), c = 'ab', flag", "a, b = value", "-value", "value()", "value[0]",
     "flag = flag < 2 < len(key)",

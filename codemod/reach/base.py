@@ -26,7 +26,7 @@ _OPERATORS = tuple(
     "radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod and rand or ror xor rxor "
     "pow rpow lshift rlshift rshift rrshift matmul rmatmul divmod rdivmod iadd isub imul itruediv "
     "ifloordiv imod ipow imatmul iand ior ixor ilshift irshift complex round trunc floor ceil "
-    "reversed missing fspath bytes dir length_hint get set delete".split()
+    "reversed missing fspath bytes dir length_hint get set delete class_getitem".split()
 )
 
 
@@ -43,6 +43,7 @@ class Base:
         self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
         self.classes: dict[int, Class] = {}
         self.class_names: dict[int, Bindings] = {}  # what their own statements bind
+        self.tried: set[int] = set()  # classes whose special methods are being tried out
         self.objects: set[int] = set()  # the scopes of objects that were made
         self.wrapped: set[tuple[int, str]] = set()  # functions in a decorator that is not known
         self.comprehensions: set[int] = set()
@@ -124,7 +125,8 @@ class Base:
         """Operators run methods of objects of the file (`__eq__`, `__bool__`), which may ask."""
         for value in values:
             self.use(value.parts(), node, state)
-            if isinstance(value, Instance) and self._has_operators(value.cls, state):
+            cls = value.cls if isinstance(value, Instance) else value
+            if isinstance(cls, Class) and self._has_operators(cls, state):
                 state.may_reach(self.trail(node, state))
 
     def exception_of(self, value: Value) -> type[BaseException] | None:

@@ -217,10 +217,22 @@ class Calls(Library):
         found = inherited(cls, "__init__", state)
         if inherited(cls, "__new__", state) is not None or _is_foreign(cls):
             state.may_reach(self.trail(node, state))
+        self._try_special_methods(cls, node, state)
         if isinstance(found, Function):
             steps = self._enter(found.binding(made), arguments, keywords, node, state)
             return [(s, made) for s, _ in steps]
         return [(self.call_back([*arguments, *keywords.values()], node, state), made)]
+
+    def _try_special_methods(self, cls: Class, node: ast.expr, state: State) -> None:
+        """An object's special methods run where nobody calls them: in a set, at its end."""
+        if cls.scope in self.tried:
+            return
+        self.tried.add(cls.scope)
+        names = {name for c in cls.order for name in self.class_names[c.scope].names}
+        for name in sorted(filter(_runs_unasked, names)):
+            held = inherited(cls, name, state)
+            self.call_back([held] if held is not None else [], node, state)
+        self.tried.discard(cls.scope)
 
     # Code that is handed over.
     def call_back(self, values: list[Value], node: ast.expr, state: State) -> State:
@@ -294,6 +306,13 @@ def _arguments(node: ast.Call, values: Arguments) -> tuple[Arguments, Keywords]:
     if unknown:
         keywords[EVERYTHING_ELSE] = Sequence(tuple(unknown))
     return given, keywords
+
+
+def _runs_unasked(name: str) -> bool:
+    """Whether a method of that name may run without being called, entered or iterated over."""
+    called = "init new call enter exit aenter aexit iter next aiter anext await class_getitem "
+    is_special = name.startswith("__") and name.endswith("__")
+    return is_special and name[2:-2] not in f"{called}init_subclass post_init".split()
 
 
 def _runs_coroutines(called: ast.expr) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from codemod.reach import environment, externals
 from codemod.reach.base import inherited
 from codemod.reach.comprehensions import Comprehensions, has_items
 from codemod.reach.containers import Sequence
-from codemod.reach.scopes import Bindings
+from codemod.reach.scopes import Bindings, parameters
 from codemod.reach.state import GO, State
 from codemod.reach.values import NONE, Class, Const, External, Function, Opaque, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Paths = list[State]
 
@@ -66,6 +69,8 @@ class Definitions(Comprehensions):
         return paths
 
     def _AnnAssign(self, node: ast.AnnAssign, state: State) -> Paths:  # noqa: N802
+        if self.scope[0] not in self.functions:
+            self.annotated([node.annotation], state)
         if node.value is None:
             return [state]
         assign = ast.Assign(targets=[node.target], value=node.value)
@@ -178,6 +183,8 @@ class Definitions(Comprehensions):
         ]
         names += [name for name, _ in keyword]
         steps: environment.Steps = []
+        if not isinstance(node, ast.Lambda):
+            self.annotated([node.returns, *(p.annotation for p in parameters(node))], state)
         for here, values in self.each([*node.args.defaults, *(d for _, d in keyword)], state):
             defaults = dict(zip(names, values, strict=False))
             steps.append((here, Function(node, self.scope, defaults)))
@@ -207,12 +214,13 @@ class Definitions(Comprehensions):
         self.scopes += 1
         scope, before = self.scopes, self.scope
         paths: Paths = []
-        parts = [*node.decorator_list, *(keyword.value for keyword in node.keywords)]
-        plain = all(self._is_kept(part, state) for part in parts)
-        for here, bases in self.each(node.bases, state):
+        others = [*node.decorator_list, *(keyword.value for keyword in node.keywords)]
+        plain = all(self._is_kept(part, state) for part in others)
+        for here, values in self.each([*node.bases, *others], state):
             if here.flow != GO:
                 paths.append(here)
                 continue
+            bases, decorators = values[: len(node.bases)], values[len(node.bases) :]
             if any(inherited(b, "__init_subclass__", here) for b in bases if isinstance(b, Class)):
                 here.may_reach(self.trail(node.bases[0], here))
             cls = Class(node.name, scope, tuple(bases), made=self._is_made(node, bases))
@@ -221,9 +229,36 @@ class Definitions(Comprehensions):
             ran = self.run(node.body, here)
             self.scope = before
             for path in ran:
-                path.heap[self.home(node.name), node.name] = cls if plain else Opaque()
-            paths += ran
+                done = self._decorate_class(node, cls, decorators, path)
+                for end in done:
+                    if end.flow == GO:
+                        end.heap[self.home(node.name), node.name] = cls if plain else Opaque()
+                paths += done
         return paths
+
+    def _decorate_class(
+        self, node: ast.ClassDef, cls: Class, decorators: list[Value], state: State
+    ) -> Paths:
+        """The decorators run; of what they return only the harmless ones are known."""
+        paths = [state]
+        for called, value in reversed([*zip(node.decorator_list, decorators, strict=False)]):
+            paths = [
+                s
+                for path in paths
+                for s, _ in (
+                    self.call(value, [cls], {}, called, path) if path.flow == GO else [(path, NONE)]
+                )
+            ]
+        return paths
+
+    def annotated(self, annotations: Iterable[ast.expr | None], state: State) -> None:
+        """Annotations are evaluated at once, or when somebody asks for them, or never."""
+        for node in annotations:
+            if node is None or not any(isinstance(part, ast.Call) for part in ast.walk(node)):
+                continue
+            for after, _ in self.evaluate(node, state.copy()):
+                if after.reached:
+                    state.may_reach(after.trail)
 
     def _is_made(self, node: ast.ClassDef, bases: list[Value]) -> bool:
         """Whether something else has a hand in what the class is: `@dataclass`, `Enum`."""

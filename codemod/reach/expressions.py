@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import MODULE, Base
 from codemod.reach.containers import Mapping, Sequence
 from codemod.reach.state import GO, State
-from codemod.reach.values import NONE, Const, External, Opaque, Text, Value, names_endpoint
+from codemod.reach.values import (
+    NONE,
+    Const,
+    External,
+    Instance,
+    Opaque,
+    Text,
+    Value,
+    names_endpoint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,7 +178,11 @@ class Expressions(Base):
 
     def _items(self, node: ast.Tuple | ast.List | ast.Set, state: State) -> Steps:
         if any(isinstance(item, ast.Starred) for item in node.elts):
-            return self._unfollowed(node, state)
+            starred = [isinstance(item, ast.Starred) for item in node.elts]
+            return [
+                (s, self._spread(list(itertools.compress(values, starred)), values, node, s))
+                for s, values in self.each(node.elts, state)
+            ]
         kind = _KINDS[type(node)]
         return [(s, Sequence(tuple(values), kind)) for s, values in self.each(node.elts, state)]
 
@@ -176,7 +190,10 @@ class Expressions(Base):
 
     def _Set(self, node: ast.Set, state: State) -> Steps:  # noqa: N802
         """A set whose items are known, and known to differ."""
-        return [(s, set_of(v)) for s, v in self._items(node, state)]
+        steps = self._items(node, state)
+        for here, value in steps:
+            self.use([value], node, here)
+        return [(s, set_of(value)) for s, value in steps]
 
     def _Dict(self, node: ast.Dict, state: State) -> Steps:  # noqa: N802
         if None in node.keys:
@@ -184,6 +201,7 @@ class Expressions(Base):
         keys = [key for key in node.keys if key is not None]
         steps: Steps = []
         for here, values in self.each([*keys, *node.values], state):
+            self.use(values[: len(keys)], node, here)
             names, held = values[: len(keys)], values[len(keys) :]
             if here.flow == GO and all(map(environment.is_key, names)):
                 pairs = zip(names, held, strict=True)
@@ -196,17 +214,21 @@ class Expressions(Base):
 
     def _merged_dict(self, node: ast.Dict, state: State) -> Steps:
         """`{**os.environ}`, with nothing else in it, is a copy."""
-        if len(node.values) != 1:
-            keys = [key for key in node.keys if key is not None]
-            return [
-                (s, self._mixed(values, s)) for s, values in self.each([*keys, *node.values], state)
-            ]
-        return [
-            (s, environment.copy_of(s, v) if environment.is_environment(v) else Opaque())
-            for s, v in self.evaluate(node.values[0], state)
-        ]
+        steps: Steps = []
+        keys = [key for key in node.keys if key is not None]
+        for here, values in self.each([*keys, *node.values], state):
+            if len(values) == 1 and environment.is_environment(values[0]):
+                steps.append((here, environment.copy_of(here, values[0])))
+            else:
+                steps.append((here, self._spread(values, values, node, here)))
+        return steps
 
-    def _mixed(self, values: list[Value], state: State) -> Value:
+    def _spread(
+        self, spread: list[Value], values: list[Value], node: ast.expr, state: State
+    ) -> Value:
+        """A display with `*value` or `**value` in it: those are iterated over."""
+        if any(isinstance(v, (Instance, Opaque)) and not v.inert() for v in spread):
+            state.may_reach(self.trail(node, state))
         environment.forget_parts(state, values)
         return Opaque(inert=all(v.inert() or environment.is_environment(v) for v in values))
 

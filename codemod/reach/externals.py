@@ -75,6 +75,8 @@ DRAINING = frozenset(
     f"builtins.{name}" for name in "list tuple set frozenset sorted max min sum dict".split()
 )
 CONSUMING = frozenset({"builtins.any", "builtins.all", "builtins.next"})
+# These ask the class, which may have a metaclass.
+ASKING_CLASSES = frozenset({"builtins.isinstance", "builtins.issubclass"})
 # Methods after which a key still is a key, and a value a text.
 SAME_KIND_METHODS = frozenset(
     "lower upper strip lstrip rstrip casefold title capitalize swapcase".split()

@@ -100,10 +100,13 @@ class Flow(Definitions):
         return paths
 
     def _Assert(self, node: ast.Assert, state: State) -> Paths:  # noqa: N802
-        return [
-            s if truth or s.flow != GO else s.raises(AssertionError)
-            for s, truth in self.branch(node.test, state)
-        ]
+        paths: Paths = []
+        for here, truth in self.branch(node.test, state):
+            said = (
+                [here] if truth or not node.msg else [s for s, _ in self.evaluate(node.msg, here)]
+            )
+            paths += [s if truth or s.flow != GO else s.raises(AssertionError) for s in said]
+        return paths
 
     # Branches.
     def _If(self, node: ast.If, state: State) -> Paths:  # noqa: N802

@@ -63,6 +63,7 @@ class Library(Attributes):
         text = isinstance(receiver, (Const, Text)) and name in externals.PURE_METHODS
         kept = text or all(value.inert() for value in (receiver, *values))
         result = Opaque(inert=kept, none=False if text else None, endpoint=endpoint)
+        self.use(values, node, state)
         if not text or name == "join":
             state = self.call_back([receiver, *values], node, state)
         return self.may_fail(state, result)
@@ -124,6 +125,8 @@ class Library(Attributes):
         if externals.changes(path):
             self._forget_all(values, state)
         self._lend(path, values, state)
+        if path in externals.ASKING_CLASSES:
+            state = self.call_back(values[1:], node, state)
         plain = path in externals.PLAIN_RESULTS
         kept = plain or all(v.inert() or (isinstance(v, External) and v.known) for v in values)
         result = Opaque(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from codemod.reach import environment
 from codemod.reach.scopes import bound_names
 from codemod.reach.state import GO, State
-from codemod.reach.values import Const, Opaque, Text, Value
+from codemod.reach.values import Const, Instance, Opaque, Text, Value
 
 if TYPE_CHECKING:
     from codemod.reach.definitions import Definitions
@@ -31,6 +31,7 @@ def _match(
     walk: Definitions, pattern: ast.pattern, subject: Value, state: State
 ) -> list[tuple[State, bool]]:
     answer = _answer(walk, pattern, subject, state)
+    _look_at(walk, pattern, subject, state)
     other = state.copy()
     if answer is None:
         environment.forget_parts(state, [subject])
@@ -38,6 +39,18 @@ def _match(
         # What is known to match is matched as a whole: its names stand for the subject.
         _bind(walk, name, subject if answer else Opaque(inert=subject.inert()), state)
     return [(state, answer)] if answer is not None else [(state, True), (other, False)]
+
+
+def _look_at(walk: Definitions, pattern: ast.pattern, subject: Value, state: State) -> None:
+    """An object is compared, and its attributes are looked up; so are those of a pattern."""
+    for node in ast.walk(pattern):
+        if isinstance(node, ast.MatchValue):
+            walk.use([subject], node.value, state)
+            reached = [s for s, _ in walk.evaluate(node.value, state.copy()) if s.reached]
+            for after in reached:
+                state.may_reach(after.trail)
+        elif isinstance(node, ast.MatchClass) and isinstance(subject, Instance):
+            state.may_reach(walk.trail(node.cls, state))
 
 
 def _bind(walk: Definitions, name: str, value: Value, state: State) -> None:
