@@ -97,10 +97,13 @@ class Base:
             raise TooManyPaths
 
     def sink(self, node: ast.expr, state: State) -> Steps:
-        """The metadata server is asked here; the path ends, for nothing after it matters."""
+        """The metadata server is asked here; the path ends, for nothing after it matters.
+
+        Not while the file is imported: what it defines after that matters very much.
+        """
+        state.reached = SURE
+        state.trail = self.trail(node, state)
         if not self.importing:
-            state.reached = SURE
-            state.trail = self.trail(node, state)
             state.leaves(STOP)
         return [(state, Opaque(inert=True))]
 
@@ -185,6 +188,8 @@ class Base:
 
     def outside(self, name: str) -> Value:
         """A name that the file does not bind: a built-in, or nobody knows whose."""
+        if name == "__debug__":  # as whoever starts Python likes
+            return inert()
         if externals.is_builtin(name):
             return External(f"builtins.{name}", known=True)
         return External(f"?.{name}")

@@ -9,6 +9,7 @@ from codemod.model import Evidence, Finding, Guard, Reason, Status
 from codemod.reach.questions import Answer, File
 from codemod.reach.scopes import body_of, bound_names
 from codemod.reach.state import MAYBE, NOT, SURE, VARIABLE, TooManyPaths
+from codemod.reach.values import Const
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,8 +58,13 @@ def judge(
         judgement = _judge(file, functions, "absent" if key else None, silent)
     except TooManyPaths:
         return Judgement(_drifted(1, "more paths through this file than can be walked"))
-    lost = not judgement.functions and _is_written(tree, functions)
-    if lost or (not judgement.affected and file.unfollowed(functions)):
+    if judgement.finding.status is Status.FIXED and file.asks_at_import is not None:
+        line = file.asks_at_import.lineno
+        return Judgement(_drifted(line, "asks while the file is imported, set or not"))
+    is_lost = _is_written(tree, functions) and not file.is_foreign(functions)
+    if (is_lost and not judgement.functions) or (
+        not judgement.affected and file.unfollowed(functions)
+    ):
         return Judgement(_drifted(_line_of(tree, functions), _NOT_PLAIN))
     return judgement
 
@@ -78,7 +84,7 @@ def _judge(
     }
     finding = _worst(list(findings.values()))
     if finding.status is Status.FIXED:
-        finding = _with_guard(finding, file, functions, key)
+        finding = _losing_values(file, functions, key) or _with_guard(finding, file, functions, key)
     affected = [node for node, found in findings.items() if found.status is Status.AFFECTED]
     return Judgement(finding, [*first], affected)
 
@@ -174,6 +180,26 @@ _ORDER = (Status.AFFECTED, Status.UNDER_INVESTIGATION, Status.FIXED, Status.NOT_
 def _worst(findings: Sequence[Finding]) -> Finding:
     """The finding that decides for a file with several such functions."""
     return min(findings, key=lambda found: _ORDER.index(found.status), default=NO_SUCH_CODE)
+
+
+def _losing_values(file: File, functions: Sequence[str], key: str | None) -> Finding | None:
+    """The finding for a guard that keeps a value of the environment from being returned."""
+    if key is None:
+        return None
+    unset = file.ask(functions, None, key="present")
+    for node, answer in file.ask(functions, SET[0], key="present").items():
+        if unset[node].possible != NOT:
+            continue  # it asks whatever the environment holds
+        if answer.possible != NOT:
+            return _drifted(node.lineno, "asks for a value that the environment holds")
+        if _constants(answer) - _constants(unset[node]):
+            text = f"with {VARIABLE} set, a value of the environment is not returned"
+            return _drifted(node.lineno, text)
+    return None
+
+
+def _constants(answer: Answer) -> set[str]:
+    return {repr(value.value) for value in answer.returns if isinstance(value, Const)}
 
 
 def _with_guard(finding: Finding, file: File, functions: Sequence[str], key: str | None) -> Finding:

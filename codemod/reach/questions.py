@@ -134,6 +134,8 @@ class File:
         start = State(self._untouched)
         states = [state for state in walker.run(tree.body, start) if state.flow == GO]
         walker.importing = False
+        # The call that surely asks while the file is imported, if there is one.
+        self.asks_at_import = next((s.trail[0] for s in states if s.reached == SURE), None)
         for state in states:
             state.reached, state.trail = NOT, ()
         return states
@@ -194,22 +196,29 @@ class File:
             if (scope == MODULE and name in names) or (scope in holders and name in attributes)
         }
 
-    def unfollowed(self, names: Iterable[str]) -> bool:
-        """Whether one of these names stands for something here that cannot be looked into."""
+    def is_foreign(self, names: Iterable[str]) -> bool:
+        """Whether these names stand for nothing here but what other files gave."""
+        held = [value for _, value in self._held(names)]
+        return bool(held) and all(isinstance(value, (External, Const)) for value in held)
+
+    def _held(self, names: Iterable[str]) -> list[tuple[State, Value]]:
         scopes = [MODULE, *self._walker.classes]
-        held = [
+        return [
             (state, state.heap[scope, name])
             for state in self._states
             for name in names
             for scope in scopes
             if (scope, name) in state.heap
         ]
+
+    def unfollowed(self, names: Sequence[str]) -> bool:
+        """Whether one of these names stands for something here that cannot be looked into."""
         live = {id(state): {f.node for f in _live(state, names)} for state in self._states}
         return any(
             value.node not in live[id(state)]
             if isinstance(value, Function)
             else not isinstance(value, (External, Const))
-            for state, value in held
+            for state, value in self._held(names)
         )
 
 
