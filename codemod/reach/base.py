@@ -8,7 +8,7 @@ from codemod.reach import externals
 from codemod.reach.environment import LIVE, Steps
 from codemod.reach.scopes import Bindings, FunctionNode, Writes, bindings_of
 from codemod.reach.state import STOP, SURE, State, TooManyPaths, World
-from codemod.reach.values import NONE, Class, Const, External, Instance, Opaque, Super, Value
+from codemod.reach.values import NONE, Class, Const, External, Instance, Opaque, Super, Value, inert
 
 if TYPE_CHECKING:
     import ast
