@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View
+from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View, is_unhashable
 from codemod.reach.externals import READING_METHODS
 from codemod.reach.state import VARIABLE, State, World
 from codemod.reach.values import NONE, Const, External, Opaque, Text, Value, inert, names_endpoint
@@ -78,6 +78,8 @@ def read(
     world: World, state: State, source: Value, method: str, arguments: Arguments[Value]
 ) -> Steps:
     """Call `get`, `[]`, `in`, `pop` or `setdefault` of an environment."""
+    if is_unhashable(arguments[0]):
+        return [(state.raises(TypeError), NONE)]
     found = look_up(world, state, source, arguments[0])
     default = arguments[1] if len(arguments) > 1 else None
     if method == "setdefault":
