@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import os
 from typing import TYPE_CHECKING
 
 from codemod.reach import environment, externals
@@ -45,10 +46,13 @@ class Attributes(Operators):
         name = node.attr
         if isinstance(value, External):
             sure = externals.harmless(value.path) or externals.may_ask(value.path)
+            sure = sure and (value.path != "os" or hasattr(os, name))
             found = self.external(f"{value.path}.{name}")
             return [(state, found)] if sure else self.may_fail(state, found, AttributeError)
         if isinstance(value, (Const, Text, Sequence, Mapping, EnvironmentCopy)):
             return self._of_built_in(value, name, state)
+        if name == "__dict__" and isinstance(value, (Instance, Class)):
+            state.volatile |= {place for place in state.heap if place[0] == value.scope}
         member = self._member_of(value, name, state)
         if isinstance(member, Function) and member.kind == Function.PROPERTY and member.bound:
             return self.call(member, [], {}, node, state)
@@ -88,7 +92,7 @@ class Attributes(Operators):
         elif isinstance(value, Instance):
             own = state.heap.get((value.scope, name))
             if own is not None:
-                return own
+                return Opaque() if (value.scope, name) in state.volatile else own
             found = _plain(value.cls, inherited(value.cls, name, state))
             if not value.made and name in self.writes.attributes:
                 return Opaque()  # set on the object by whoever made it
@@ -171,6 +175,9 @@ class Attributes(Operators):
         """Set an attribute, by name: of an object, a class, or `os.environ` itself."""
         if isinstance(holder, Instance):
             state.heap[holder.scope, name] = value
+            if name == "__class__":
+                names = {n for c in holder.cls.order for n in self.class_names[c.scope].names}
+                state.heap.update({(holder.scope, one): Opaque() for one in names})
             if self._has_setter(holder.cls, name, state):
                 self._run_setter(holder, node, state)
         elif isinstance(holder, Class):

@@ -217,4 +217,8 @@ def inherited(owner: Class, name: str, state: State) -> Value | None:
 
 
 def _first(order: Sequence[Class], name: str, state: State) -> Value | None:
-    return next((state.heap[c.scope, name] for c in order if (c.scope, name) in state.heap), None)
+    places = ((c.scope, name) for c in order if (c.scope, name) in state.heap)
+    place = next(places, None)
+    if place is None:
+        return None
+    return Opaque() if place in state.volatile else state.heap[place]

@@ -221,6 +221,9 @@ class Calls(Library):
         if isinstance(found, Function):
             steps = self._enter(found.binding(made), arguments, keywords, node, state)
             return [(s, made) for s, _ in steps]
+        is_plain = not cls.made and self.exception_of(cls) is None and not _is_foreign(cls)
+        if is_plain and (arguments or keywords) and inherited(cls, "__new__", state) is None:
+            return [(state.raises(TypeError), NONE)]
         return [(self.call_back([*arguments, *keywords.values()], node, state), made)]
 
     def _try_special_methods(self, cls: Class, node: ast.expr, state: State) -> None:

@@ -124,3 +124,10 @@ class EnvironmentCopy(Value):
 
     def inert(self) -> bool:
         return True
+
+
+def is_unhashable(value: Value) -> bool:
+    """Whether it surely can be no key of a dict."""
+    if isinstance(value, Sequence) and not value.is_changeable():
+        return any(map(is_unhashable, value.items))
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and value.kind is list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View
+from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View, is_unhashable
 from codemod.reach.externals import READING_METHODS
 from codemod.reach.state import VARIABLE, State, World
 from codemod.reach.values import NONE, Const, External, Opaque, Text, Value, inert, names_endpoint
@@ -33,13 +33,18 @@ def is_environment(value: Value) -> bool:
 
 
 class Lookup:
-    """One look-up: present with a value, absent, or not known which."""
+    """One look-up: present with a value, absent, or not known which.
 
-    __slots__ = ("known", "value")
+    Of the variable and of the key it was known once; that it is `lost` is no reason to believe
+    that the look-up finds something.
+    """
 
-    def __init__(self, value: Value | None, *, known: bool = True) -> None:
+    __slots__ = ("known", "lost", "value")
+
+    def __init__(self, value: Value | None, *, known: bool = True, lost: bool = False) -> None:
         self.value = value
         self.known = known
+        self.lost = lost
 
 
 def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
@@ -51,13 +56,15 @@ def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
         return Lookup(Opaque(inert=source.inert()), known=False)
     if isinstance(name, Const) and name.value == VARIABLE:
         held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
-        return Lookup(held, known=not isinstance(held, Opaque))
+        is_known = not isinstance(held, Opaque)
+        return Lookup(held, known=is_known, lost=not is_known)
     if isinstance(name, Text) and _is_key_text(name):
         wrote_key = (source if isinstance(source, EnvironmentCopy) else state).wrote_key
         if wrote_key != ():
             known = wrote_key is not None and name.origin == Text.KEY
             held = wrote_key[0] if known and wrote_key else inert()
-            return Lookup(held, known=known and not isinstance(held, Opaque))
+            is_known = known and not isinstance(held, Opaque)
+            return Lookup(held, known=is_known, lost=not known)
         value = world.key_value()
         changed = name.origin == Text.CHANGED_KEY and isinstance(value, Text)
         return Lookup(Text(Text.DERIVED) if changed else value)
@@ -71,6 +78,8 @@ def read(
     world: World, state: State, source: Value, method: str, arguments: Arguments[Value]
 ) -> Steps:
     """Call `get`, `[]`, `in`, `pop` or `setdefault` of an environment."""
+    if is_unhashable(arguments[0]):
+        return [(state.raises(TypeError), NONE)]
     found = look_up(world, state, source, arguments[0])
     default = arguments[1] if len(arguments) > 1 else None
     if method == "setdefault":
@@ -92,8 +101,8 @@ def _item(state: State, found: Lookup, default: Value | None) -> Steps:
         absent = found.value is None
         return [(state.raises(KeyError) if absent else state, found.value or NONE)]
     steps: Steps = [(state, found.value or inert())]
-    if state.tries:
-        steps.append((state.copy().raises(KeyError, certain=False), NONE))
+    if state.tries or found.lost:
+        steps.append((state.copy().raises(KeyError, certain=found.lost), NONE))
     return steps
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import MODULE, Base
-from codemod.reach.containers import Mapping, Sequence
+from codemod.reach.containers import Mapping, Sequence, is_unhashable
 from codemod.reach.state import GO, State
 from codemod.reach.values import (
     NONE,
@@ -193,6 +193,8 @@ class Expressions(Base):
         steps = self._items(node, state)
         for here, value in steps:
             self.use([value], node, here)
+            if here.flow == GO and any(map(is_unhashable, value.parts())):
+                here.raises(TypeError)
         return [(s, set_of(value)) for s, value in steps]
 
     def _Dict(self, node: ast.Dict, state: State) -> Steps:  # noqa: N802
@@ -202,6 +204,9 @@ class Expressions(Base):
         steps: Steps = []
         for here, values in self.each([*keys, *node.values], state):
             self.use(values[: len(keys)], node, here)
+            if here.flow == GO and any(map(is_unhashable, values[: len(keys)])):
+                steps.append((here.raises(TypeError), NONE))
+                continue
             names, held = values[: len(keys)], values[len(keys) :]
             if here.flow == GO and all(map(environment.is_key, names)):
                 pairs = zip(names, held, strict=True)

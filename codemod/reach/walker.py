@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codemod.reach import externals
+from codemod.reach.containers import Container, EnvironmentCopy
 from codemod.reach.flow import Flow
 from codemod.reach.state import GO, RAISE, STOP, State
-from codemod.reach.values import External, Opaque, Suppressor, Value
+from codemod.reach.values import Const, External, Function, Opaque, Suppressor, Text, Value
 
 if TYPE_CHECKING:
     import ast
@@ -109,6 +110,8 @@ class Walker(Flow):
         self, manager: Value, items: list[ast.withitem], body: list[ast.stmt], state: State
     ) -> Paths:
         """The body under one context manager, which may swallow its exceptions."""
+        if isinstance(manager, (Const, Text, Container, EnvironmentCopy, Function)):
+            return [state.raises(None)]  # of which class depends on the Python
         if manager.inert():
             return self._with_items(items[1:], body, state)
         if not isinstance(manager, Suppressor):
