@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from codemod import __version__
-from codemod.errors import CodemodError
+from codemod.errors import CodemodError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codemod.locate import Target
     from codemod.model import Patch, Report
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 class _Shown(click.ClickException):
@@ -39,9 +42,28 @@ class _Commands(click.Group):
             if reconfigure is not None:
                 reconfigure(errors="backslashreplace")
         try:
-            return super().invoke(ctx)
+            return _flushed(super().invoke, ctx)
         except CodemodError as error:
             raise _Shown(error) from error
+        except KeyboardInterrupt:
+            click.echo("codemod: interrupted", err=True)
+            sys.exit(INTERRUPTED)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:  # of our own output; those of files are all shown by name
+            click.echo(f"codemod: error: cannot write the output: {error.strerror}", err=True)
+            sys.exit(CodemodError.exit_code)
+
+
+def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
+    """Run a command and write out what it printed, while a failure can still be told."""
+    try:
+        return invoke(ctx)
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,10 +91,9 @@ _form = click.option(
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that every command has."""
+    """The options that every command over patches has."""
     for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row."),
-        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+        click.option("-q", "--quiet", is_flag=True, help="Print no results, only errors."),
         click.option(
             "--patches",
             "folders",
@@ -90,15 +111,12 @@ _targets = click.argument("targets", metavar="[TARGET]...", nargs=-1)
 _patch = click.option("--patch", "ids", metavar="ID", multiple=True, help="Only this patch.")
 
 
-@cli.command("list")
+@cli.command("list", short_help="List the patches.")
 @click.option("--examples", is_flag=True, help="Show what each patch changes and what it leaves.")
 @_options
-def list_(*, examples: bool, form: str, folders: Sequence[str], quiet: bool, verbose: bool) -> None:
+def list_(*, examples: bool, form: str, folders: Sequence[str], quiet: bool) -> None:
     """List the patches: what they fix and which releases need them."""
-    del verbose
-    from codemod.registry import load
-
-    patches = load(folders)
+    patches = _chosen(folders, ())
     if form == "json":
         from codemod.report.jsonreport import list_json
 
@@ -109,29 +127,30 @@ def list_(*, examples: bool, form: str, folders: Sequence[str], quiet: bool, ver
         click.echo(list_text(patches, examples=examples), nl=False)
 
 
-@cli.command()
+@cli.command(short_help="Print what apply would do, as a diff.")
 @_targets
 @_patch
 @_options
 def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], **how: Any) -> None:
     """Print what apply would do as a unified diff, which git apply takes."""
-    from codemod.commands import apply as run
-
-    report = run(_found(targets, quiet=how["quiet"]), _chosen(folders, ids), write=False)
+    patches = _chosen(folders, ids)
+    report = _run(_found(targets, quiet=how["quiet"]), patches, command="diff", write=False)
     if how["form"] == "json":
-        _print(report, **how)
+        _print(report, verbose=False, **how)
     else:
-        click.echo(report.diff, nl=False)
+        if not how["quiet"]:
+            click.echo(report.diff, nl=False)
         _complain(report)
     _leave(report, quiet=how["quiet"])
 
 
-@cli.command()
+@cli.command(short_help="Edit every copy of jax in TARGET in place.")
 @_targets
 @_patch
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
 @click.option("--verify", is_flag=True, help="Run each copy afterwards; undo what is not proved.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
 @_options
 def apply(
     *,
@@ -144,22 +163,18 @@ def apply(
     **how: Any,
 ) -> None:
     """Put the guard into every copy of jax in TARGET, in place, or refuse and write nothing."""
-    from codemod.commands import apply as run
-    from codemod.commands import objection
-
-    report = run(
-        _found(targets, quiet=how["quiet"]),
-        _chosen(folders, ids),
-        write=not (check or dry_run),
-        check=objection if verify else None,
-    )
+    if verify and (check or dry_run):
+        raise UsageError("--verify runs what was written: not with --check or --dry-run")
+    patches = _chosen(folders, ids)
+    found = _found(targets, quiet=how["quiet"])
+    report = _run(found, patches, write=not (check or dry_run), verify=verify)
     if dry_run and how["form"] == "text" and not how["quiet"]:
         click.echo(report.diff, nl=False)
     _print(report, **how)
     _leave(report, quiet=how["quiet"])
 
 
-@cli.command()
+@cli.command(short_help="Run each copy of jax in TARGET to prove it.")
 @_targets
 @click.option(
     "--level",
@@ -171,9 +186,7 @@ def apply(
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
-    default=2,
-    show_default=True,
-    help="How many processes call jax.distributed.initialize() at level cluster.",
+    help="How many processes call jax.distributed.initialize() at level cluster.  [default: 2]",
 )
 @click.option(
     "--python",
@@ -187,7 +200,7 @@ def verify(
     *,
     targets: Sequence[str],
     level: str,
-    processes: int,
+    processes: int | None,
     python: str | None,
     form: str,
     quiet: bool,
@@ -195,7 +208,10 @@ def verify(
     """Prove by running it that no metadata request is made, and that unset one still is."""
     from codemod.commands import verify as run
 
-    verdicts = run(_found(targets, quiet=quiet), level=level, processes=processes, python=python)
+    if processes and level != "cluster":
+        raise UsageError("--processes is for --level cluster")
+    found = _found(targets, quiet=quiet)
+    verdicts = run(found, level=level, processes=processes or 2, python=python)
     if form == "json":
         from codemod.report.jsonreport import verdicts_json
 
@@ -208,7 +224,7 @@ def verify(
     sys.exit(max(int(verdict.exit_code) for verdict in verdicts))
 
 
-@cli.command("test")
+@cli.command("test", short_help="Run the examples of patches.")
 @click.argument("folder", metavar="[DIR]", required=False)
 @_form
 @click.option("-q", "--quiet", is_flag=True, help="Print only the examples that do not hold.")
@@ -221,7 +237,8 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
     from codemod.examples import check_examples, exit_code
     from codemod.registry import in_folder, load
 
-    checks = check_examples(load() if folder is None else in_folder(folder))
+    with redirect_stdout(sys.stderr):
+        checks = check_examples(load() if folder is None else in_folder(folder))
     if form == "json":
         from codemod.report.jsonreport import checks_json
 
@@ -246,7 +263,18 @@ def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:
 def _chosen(folders: Sequence[str], ids: Sequence[str]) -> list[Patch]:
     from codemod.registry import choose, load
 
-    return choose(load(folders), ids)
+    with redirect_stdout(sys.stderr):  # what somebody's patch prints is no result
+        return choose(load(folders), ids)
+
+
+def _run(
+    targets: Sequence[Target], patches: Sequence[Patch], *, verify: bool = False, **how: Any
+) -> Report:
+    from codemod.commands import apply as run
+    from codemod.commands import objection
+
+    with redirect_stdout(sys.stderr):
+        return run(targets, patches, check=objection if verify else None, **how)
 
 
 def _print(report: Report, *, form: str, quiet: bool, verbose: bool) -> None:

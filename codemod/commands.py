@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from codemod.engine import Plan, Step, plan
+from codemod import releases
+from codemod.engine import decided, plan
 from codemod.errors import CodemodError, NoJaxError, Refused
 from codemod.locate import locate
 from codemod.model import Evidence, Kind, Outcome, Reason, Report, Result, Status
-from codemod.siblings import with_siblings
+from codemod.siblings import whole, with_siblings
 from codemod.textfile import show, unified_diff
 from codemod.trees import FolderTree
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from codemod.engine import Plan, Step
     from codemod.locate import Copy, Target
     from codemod.model import Patch
     from codemod.verdict import Verdict
@@ -48,6 +51,7 @@ def apply(
     targets: Sequence[Target],
     patches: Sequence[Patch],
     *,
+    command: str = "apply",
     write: bool,
     check: Check | None = None,
 ) -> Report:
@@ -56,90 +60,140 @@ def apply(
     One copy that cannot be treated does not keep the others from it. `check`, if given, is
     asked after each copy that was written; where it objects, the old bytes are put back.
     """
+
+    @lru_cache(maxsize=64)
+    def planned(before: bytes) -> Plan:
+        """In a tree with many copies most are the same."""
+        return decided(before, patches) or plan(before, patches)
+
     results: list[Result] = []
     diffs: list[bytes] = []
-    for target, copy in _each_copy(targets):
-        rows, diff = _treat(target, copy, patches, write=write, check=check)
-        results += rows
-        diffs.append(diff)
+    groups = list(_groups(targets))
+    for target, copies in groups:
+        group = _Group(target, copies, patches)
+        group.read(planned)
+        if write:
+            group.write(check)
+        results += group.rows(write=write)
+        diffs += group.diffs(alone=len(groups) == 1)
     return Report(
-        command="apply" if write else "diff",
+        command=command,
         results=tuple(results),
         notes=tuple(_notes(targets, results)),
+        unsearched=tuple(u for target in targets for u in target.unsearched),
         diff=b"".join(diffs),
     )
 
 
-def _each_copy(targets: Sequence[Target]) -> Iterable[tuple[Target, Copy]]:
-    """Every copy once, though two arguments may lead to it."""
-    seen: set[Path] = set()
+def _groups(targets: Sequence[Target]) -> Iterable[tuple[Target, list[Copy]]]:
+    """The files of each copy, and each file once, though two arguments may lead to it."""
+    seen: set[str] = set()
     for target in targets:
+        folders: dict[str, list[Copy]] = {}
         for copy in target.copies:
-            if copy.path not in seen:
-                seen.add(copy.path)
-                yield target, copy
+            real = os.path.realpath(copy.path)
+            if real not in seen:
+                seen.add(real)
+                folders.setdefault(os.path.dirname(real), []).append(copy)  # noqa: PTH120
+        for copies in folders.values():
+            yield target, copies
 
 
-def _treat(
-    target: Target,
-    copy: Copy,
-    patches: Sequence[Patch],
-    *,
-    write: bool,
-    check: Check | None,
-) -> tuple[list[Result], bytes]:
-    """One copy: its rows, and the diff of what was done or would be."""
-    tree = FolderTree(target.root)
-    try:
-        planned = plan(tree.read(copy.relative), patches)
-        if planned.changes:
-            tree.stage(copy.relative, planned.after)
-    except Refused as error:
-        return [_unreadable(target, copy, patch, error) for patch in patches], b""
-    diff = _diff(copy, planned)
-    if not planned.changes or not write:
-        return [_row(target, copy, step, _would(step)) for step in planned.steps], diff
-    try:
-        tree.commit()
-        objection = check(target, copy) if check else ""
+class _Group:
+    """The files of one copy: read, planned, and written together or not at all."""
+
+    def __init__(self, target: Target, copies: Sequence[Copy], patches: Sequence[Patch]) -> None:
+        self.target, self.copies, self.patches = target, copies, patches
+        self.plans: dict[Copy, Plan] = {}
+        self.unread: dict[Copy, Refused] = {}
+        self.ended: tuple[Outcome, str] | None = None  # how writing ended, if not well
+        self._tree = FolderTree(target.root)
+
+    def read(self, planned: Callable[[bytes], Plan]) -> None:
+        """Plan each file that can be read."""
+        for copy in self.copies:
+            try:
+                self.plans[copy] = planned(self._tree.read(copy.relative))
+            except Refused as error:
+                self.unread[copy] = error
+
+    def write(self, check: Check | None) -> None:
+        """Write what is to be changed; where `check` then objects, put it all back."""
+        changed = {c: p for c, p in self.plans.items() if p.changes}
+        try:
+            for copy, planned in changed.items():
+                self._tree.stage(copy.relative, planned.after)
+            self._tree.commit()
+            if changed and check:
+                self._check(check, changed)
+        except Refused as error:
+            self.ended = Outcome.REFUSED, error.why
+        except CodemodError as error:
+            self.ended = Outcome.FAILED, str(error)
+
+    def _check(self, check: Check, changed: dict[Copy, Plan]) -> None:
+        try:
+            objection = check(self.target, self.copies[0])
+        except BaseException:  # an interrupt leaves nothing unproved behind
+            _put_back(self.target, changed)
+            raise
         if objection:
-            _put_back(target, copy, planned)
-    except CodemodError as error:
-        return [_row(target, copy, s, Outcome.FAILED, str(error)) for s in planned.steps], b""
-    if objection:
-        return [_row(target, copy, s, Outcome.FAILED, objection) for s in planned.steps], b""
-    return [_row(target, copy, step, step.outcome) for step in planned.steps], diff
+            _put_back(self.target, changed)
+            raise CodemodError(objection)
+
+    def rows(self, *, write: bool) -> Iterable[Result]:
+        """A row for each file and patch, in the order of the files."""
+        for copy in self.copies:
+            if copy in self.unread:
+                for patch in self.patches:
+                    yield _unreadable(self.target, copy, patch, self.unread[copy])
+                continue
+            for step in self.plans[copy].steps:
+                outcome, why = step.outcome, step.why
+                if outcome is Outcome.APPLIED and not write:
+                    outcome = Outcome.WOULD_CHANGE
+                elif outcome is Outcome.APPLIED and self.ended:
+                    outcome, why = self.ended
+                yield _row(self.target, copy, step, outcome, why)
+
+    def diffs(self, *, alone: bool) -> Iterable[bytes]:
+        """The diff of each file that was changed or would be."""
+        for copy, planned in self.plans.items():
+            if planned.changes and not self.ended:
+                path = _name_in_diff(self.target, copy, alone=alone)
+                yield unified_diff(planned.before, planned.after, path)
 
 
-def _put_back(target: Target, copy: Copy, planned: Plan) -> None:
+def _put_back(target: Target, changed: dict[Copy, Plan]) -> None:
     tree = FolderTree(target.root)
-    if tree.read(copy.relative) != planned.after:
-        raise Refused(f"{show(copy.path)}: changed while it was being checked; left as it is")
-    tree.stage(copy.relative, planned.before)
+    for copy, planned in changed.items():
+        if tree.read(copy.relative) != planned.after:
+            raise Refused(f"{show(copy.path)}: changed while it was being checked; left as it is")
+        tree.stage(copy.relative, planned.before)
     tree.commit()
 
 
-def _diff(copy: Copy, planned: Plan) -> bytes:
-    """A diff with the copy's path as seen from the working directory, where it is below that."""
-    if not planned.changes:
-        return b""
-    below = os.path.relpath(copy.path)
-    path = copy.relative if below.startswith(os.pardir) else below
-    return unified_diff(planned.before, planned.after, path.replace(os.sep, "/"))
+def _name_in_diff(target: Target, copy: Copy, *, alone: bool) -> str:
+    """The file as seen from the working directory; of one that is not below it, from its root.
+
+    Of several such, the whole path: those from their roots would all be the same.
+    """
+    real = os.path.realpath(copy.path)
+    try:
+        below = os.path.relpath(real)
+    except (OSError, ValueError):  # the working directory is gone, or on another drive
+        below = os.pardir
+    if below == os.pardir or below.startswith(os.pardir + os.sep):
+        below = os.path.relpath(real, os.path.realpath(target.root)) if alone else real
+    return below.replace(os.sep, "/").lstrip("/")
 
 
-def _would(step: Step) -> Outcome:
-    return Outcome.WOULD_CHANGE if step.outcome is Outcome.APPLIED else step.outcome
-
-
-def _row(
-    target: Target, copy: Copy, step: Step, outcome: Outcome, why: str | None = None
-) -> Result:
+def _row(target: Target, copy: Copy, step: Step, outcome: Outcome, why: str) -> Result:
     applied = outcome is Outcome.APPLIED
     return Result(
         target=target.argument,
         kind=target.kind,
-        file=show(copy.path),
+        file=str(copy.path),
         line=step.line or next((e.line for e in step.finding.evidence), None),
         patch=step.patch.id,
         status=Status.FIXED if applied else step.finding.status,
@@ -147,7 +201,7 @@ def _row(
         evidence=step.finding.evidence,
         outcome=outcome,
         jax_version=copy.jax_version,
-        message=step.why if why is None else why,
+        message=why,
         guard=step.finding.guard,
     )
 
@@ -158,25 +212,30 @@ def verify(
     """Run every copy in its own interpreter, else in `python`, else in the running one."""
     from pathlib import Path
 
-    from codemod.verify import verify_cluster, verify_module
+    from codemod.verify import verify_cluster
 
     verdicts: list[Verdict] = []
-    for target, copy in _each_copy(targets):
+    for target, (copy, *_) in _groups(targets):
         here = Path(python) if python else target.python or Path(sys.executable)
         if level == "cluster":
             verdicts.append(verify_cluster(here, copy.path.parents[3], processes=processes))
         else:
-            verdicts.append(verify_module(here, copy.path))
+            verdicts.append(_run_module(here, copy))
     return verdicts
+
+
+def _run_module(python: Path, copy: Copy) -> Verdict:
+    from codemod.verify import verify_module
+
+    file, *beside = whole(copy.path)
+    return verify_module(python, file, beside=beside)
 
 
 def objection(target: Target, copy: Copy) -> str:
     """What speaks against a copy when it is run at level `module`; empty where it is proved."""
     from pathlib import Path
 
-    from codemod.verify import verify_module
-
-    verdict = verify_module(target.python or Path(sys.executable), copy.path)
+    verdict = _run_module(target.python or Path(sys.executable), copy)
     return "" if verdict.proved else f"put back: {verdict.summary}"
 
 
@@ -184,7 +243,7 @@ def _unreadable(target: Target, copy: Copy, patch: Patch, error: Refused) -> Res
     return Result(
         target=target.argument,
         kind=target.kind,
-        file=show(copy.path),
+        file=str(copy.path),
         line=error.line,
         patch=patch.id,
         status=Status.UNDER_INVESTIGATION,
@@ -201,11 +260,17 @@ def _notes(targets: Sequence[Target], results: Sequence[Result]) -> Iterable[str
         yield from target.notes
         if not target.copies:
             yield f"no jax found in {show(target.root)}"
+        for version in sorted({c.jax_version for c in target.copies if c.jax_version}):
+            if releases.is_newer(version):
+                yield (
+                    f"jax {version} is newer than the table of releases, which ends with "
+                    f"{releases.newest()}: decided by its code"
+                )
     for file in dict.fromkeys(row.file for row in results):
         if all(row.reason is Reason.UPSTREAM for row in results if row.file == file):
-            yield f"{file}: upstream has all of this: the patch can be dropped here"
+            yield f"{show(file)}: upstream has all of this: the patch can be dropped here"
     environment = {
         r.file for r in results if r.outcome is Outcome.APPLIED and r.kind is Kind.ENVIRONMENT
     }
     for file in sorted(environment):
-        yield f"{file}: {NOT_UPDATED}"
+        yield f"{show(file)}: {NOT_UPDATED}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from sys import version_info
 from typing import TYPE_CHECKING
 
-from codemod import syntax
+from codemod import releases, syntax
 from codemod.errors import Refused
 from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.textfile import not_python
@@ -58,6 +59,33 @@ def plan(source: bytes, patches: Sequence[Patch]) -> Plan:
     return Plan(before=source, after=after, steps=tuple(steps))
 
 
+def decided(source: bytes, patches: Sequence[Patch]) -> Plan | None:
+    """The plan for a file that is a release's and needs no edit, without parsing it, else None.
+
+    A Git LFS pointer to such a file is decided as well, and refused where that needs one.
+    """
+    known = releases.known(source)
+    steps = [_settled(patch, known) for patch in patches] if known else [None]
+    found = [step for step in steps if step is not None]
+    if len(found) < len(steps):
+        return None
+    return Plan(before=source, after=source, steps=tuple(found))
+
+
+def _settled(patch: Patch, known: releases.Known) -> Step | None:
+    finding = known.finding(patch.id)
+    if finding is None:
+        return None
+    if finding.status is Status.FIXED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY)
+    if finding.status is Status.NOT_AFFECTED:
+        return Step(patch=patch, finding=finding, outcome=Outcome.NONE)
+    if known.how == "lfs":
+        why = f"a Git LFS pointer to {known.what}: run `git lfs pull` first"
+        return _refused(patch, finding, why, None)
+    return None
+
+
 def find(source: bytes, patch: Patch) -> Finding:
     """The status of a file of these bytes for one patch."""
     tree = parse(source)
@@ -69,13 +97,16 @@ def parse(source: bytes) -> ast.Module | Finding:
     if (unfit := not_python(source)) is not None:
         return _unreadable(unfit.reason, unfit.why, unfit.line)
     try:
-        return syntax.parse(source)
+        tree = syntax.parse(source)
+        syntax.check(source)
     except SyntaxError as error:
-        return _unreadable(Reason.UNPARSABLE, error.msg, error.lineno)
+        why = f"{error.msg} (Python {version_info[0]}.{version_info[1]}, which runs codemod)"
+        return _unreadable(Reason.UNPARSABLE, why, error.lineno)
     except ValueError as error:  # a NUL byte
         return _unreadable(Reason.UNPARSABLE, str(error), None)
     except (RecursionError, MemoryError):
         return _unreadable(Reason.UNPARSABLE, "nested too deeply to be parsed", None)
+    return tree
 
 
 def _unreadable(reason: Reason, why: str, line: int | None) -> Finding:
@@ -88,14 +119,14 @@ def _probe(patch: Patch, tree: ast.Module) -> Finding:
         finding = patch.probe(tree)
     except RecursionError:
         return _unreadable(Reason.DRIFTED, "nested too deeply to be followed", None)
-    except Exception as error:  # noqa: BLE001 - a patch may be anybody's
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a patch may be anybody's
         return _unreadable(Reason.DRIFTED, _fails(patch, "probe", error), None)
     if isinstance(finding, Finding):
         return finding
     return _unreadable(Reason.DRIFTED, f"the probe of {patch.id} gives no Finding", None)
 
 
-def _fails(patch: Patch, part: str, error: Exception) -> str:
+def _fails(patch: Patch, part: str, error: BaseException) -> str:
     said = " ".join(str(error).split())
     return f"the {part} of {patch.id} itself fails: {type(error).__name__}: {said}"
 
@@ -117,7 +148,7 @@ def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
         edited = rewrite(patch, source, tree)
     except Refused as error:
         return _refused(patch, finding, error.why, error.line), source
-    except Exception as error:  # noqa: BLE001 - a patch may be anybody's
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a patch may be anybody's
         return _refused(patch, finding, _fails(patch, "rewrite", error), None), source
     return Step(patch=patch, finding=finding, outcome=Outcome.APPLIED), edited
 

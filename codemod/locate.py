@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemod.errors import CodemodError, Refused, UsageError
-from codemod.model import Kind
+from codemod.model import Kind, Unsearched
 from codemod.textfile import read_regular, reason, show
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ LAYOUTS = (
 )
 MARKS = ("pyvenv.cfg", "conda-meta")
 PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+# What a file of any name says that holds a part of this code: forks split it, or rename it.
+TRACES = (b"get_tpu_env_value", b"get_metadata", b"computeMetadata", b"metadata.google")
 TIMEOUT = 30.0  # seconds for an interpreter to start on a slow disk
 
 SHARES_BASE = rb"(?mi)^include-system-site-packages[ \t]*=[ \t]*true[ \t]*\r?$"
@@ -66,6 +68,7 @@ class Target:
     copies: tuple[Copy, ...]
     python: Path | None
     notes: tuple[str, ...] = ()
+    unsearched: tuple[Unsearched, ...] = ()  # folders that may hold more
 
 
 def locate(argument: str | None, *, environ: Mapping[str, str]) -> Target:
@@ -98,19 +101,31 @@ def _located(argument: str, origin: str, environ: Mapping[str, str]) -> Target:
     if path.is_dir():
         return _directory(argument, path, origin)
     if path.suffix == ".py":
-        copy = _copy(path, path.parent)
+        is_copy = path.name == NAME or holds_such_code(path)
         return Target(
             argument=argument,
             kind=Kind.FILE,
             root=path.parent,
             why=origin or "a file",
-            copies=(copy,),
+            copies=(_copy(path, path.parent),) if is_copy else (),
             python=_python_around(path.parents[3]) if _is_installed(path) else None,
         )
     if not path.name.startswith("python"):
         raise UsageError(f"{show(argument)}: not an interpreter, a folder or a .py file")
     sites = _import_path(path, environ)
     return _environment(argument, path.parent, origin or "an interpreter", path, [sites])
+
+
+def holds_such_code(path: Path) -> bool:
+    """Whether a file says what code says that looks a value up or asks the server.
+
+    Whether it does is for `reach`. A file that cannot be read is not told to be none.
+    """
+    try:
+        content = read_regular(path)
+    except Refused:
+        return True
+    return any(trace in content for trace in TRACES)
 
 
 def _is_installed(path: Path) -> bool:
@@ -168,8 +183,8 @@ def _package(argument: str, path: Path, origin: str) -> Target:
 
 
 def _folder(argument: str, path: Path, origin: str) -> Target:
-    notes: list[str] = []
-    copies = [_copy(found, path) for found in _search(path, notes)]
+    unsearched: list[Unsearched] = []
+    copies = [_copy(found, path) for found in _search(path, unsearched)]
     return Target(
         argument=argument,
         kind=Kind.TREE,
@@ -177,12 +192,12 @@ def _folder(argument: str, path: Path, origin: str) -> Target:
         why=origin or "a folder",
         copies=tuple(sorted(copies, key=lambda copy: copy.relative)),
         python=None,
-        notes=tuple(notes),
+        unsearched=tuple(unsearched),
     )
 
 
-def _search(top: Path, notes: list[str]) -> Iterator[Path]:
-    """Yield the copies below a folder; what cannot be listed goes to `notes`."""
+def _search(top: Path, unsearched: list[Unsearched]) -> Iterator[Path]:
+    """Yield the copies below a folder; what cannot be listed goes to `unsearched`."""
     wanted = str(IN_PACKAGE.parent)
     folders = [str(top)]
     while folders:
@@ -196,7 +211,7 @@ def _search(top: Path, notes: list[str]) -> Iterator[Path]:
                     elif entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError as error:
-            notes.append(f"{show(folder)}: not searched: {reason(error)}")
+            unsearched.append(Unsearched(folder=folder, why=f"not searched: {reason(error)}"))
 
 
 def _environment(

@@ -143,18 +143,28 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsearched:
+    """A folder that could not be looked into, and why: there may be copies in it."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All that one command found and did."""
 
     command: str
     results: Sequence[Result]
     notes: Sequence[str] = ()
+    unsearched: Sequence[Unsearched] = ()
     diff: bytes = field(default=b"", repr=False)
 
     @property
     def exit_code(self) -> Exit:
-        """The highest exit code that applies to any row."""
-        return max(map(_exit_of, self.results), default=Exit.NO_JAX)
+        """The highest exit code that applies; a folder that was not searched is a failure."""
+        found = max(map(_exit_of, self.results), default=Exit.NO_JAX)
+        return max(found, Exit.REFUSED) if self.unsearched else found
 
 
 def _exit_of(row: Result) -> Exit:

@@ -12,6 +12,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import inspect
+import json
 import sys
 import threading
 import time
@@ -65,13 +66,13 @@ def tpu_vm(lone: bool) -> str:  # noqa: FBT001
     return why
 
 
-def load(copy: str) -> tuple[ModuleType, str]:
-    """Import the file afresh among its real siblings; return it and why a stub was needed.
+def load(files: list[str]) -> tuple[list[ModuleType], str]:
+    """Import the files afresh among their real siblings; return them and why a stub was needed.
 
     The usual loader is used, with its `.pyc`: a stale one that wins over the edited source is
     what the user's program would run, and so it is what must be judged.
     """
-    folder = Path(copy).parent
+    folder = Path(files[0]).parent
     lone = not (folder / "cluster.py").is_file()
     for name in [name for name in sys.modules if (name + ".").startswith(CLUSTERS + ".")]:
         del sys.modules[name]
@@ -80,7 +81,9 @@ def load(copy: str) -> tuple[ModuleType, str]:
         package("jax._src", [] if lone else [folder.parent])
     why = tpu_vm(lone)
     cluster_base(package(CLUSTERS, [] if lone else [folder]), lone)
-    return execute(copy), why
+    first = execute(files[0])
+    others = [importlib.import_module(f"{CLUSTERS}.{Path(file).stem}") for file in files[1:]]
+    return [first, *others], why
 
 
 def execute(copy: str) -> ModuleType:
@@ -96,20 +99,25 @@ def execute(copy: str) -> ModuleType:
     return module
 
 
-def cluster_classes(module: ModuleType) -> dict[str, type]:
-    """Return the classes that the file itself defines and that can be asked for presence."""
+def own_classes(modules: list[ModuleType]) -> dict[str, type]:
+    """Return the classes that the files themselves define."""
     return {
         name: value
+        for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, type)
-        and value.__module__ == module.__name__
-        and hasattr(value, "is_env_present")
+        if isinstance(value, type) and value.__module__ == module.__name__
     }
 
 
-def env_value_function(module: ModuleType) -> Callable[..., Any] | None:
+def cluster_classes(modules: list[ModuleType]) -> dict[str, type]:
+    """Return those of them that can be asked for presence."""
+    found = own_classes(modules)
+    return {name: value for name, value in found.items() if hasattr(value, "is_env_present")}
+
+
+def env_value_function(modules: list[ModuleType]) -> Callable[..., Any] | None:
     """Return `get_tpu_env_value`, which forks also keep as a private name or a static method."""
-    for owner in [module, *cluster_classes(module).values()]:
+    for owner in [*modules, *own_classes(modules).values()]:
         for name in ("get_tpu_env_value", "_get_tpu_env_value"):
             if callable(getattr(owner, name, None)):
                 return getattr(owner, name)  # type: ignore[no-any-return]
@@ -126,27 +134,27 @@ def with_known_arguments(function: Callable[..., Any]) -> dict[str, Any]:
 class Probe:
     """The commands: load the copy, and call one thing of it."""
 
-    def __init__(self, copy: str) -> None:
-        self._copy = copy
+    def __init__(self, files: list[str]) -> None:
+        self._files = files
         self._watch = kit.Watch(processes=True)
         self._clock, self._limit = kit.Clock(), kit.SocketLimit()
-        self._module: Any = None
+        self._modules: list[ModuleType] = []
 
     def load(self) -> dict[str, Any]:
         """Load the copy under the present environment."""
-        self._module, stub = load(self._copy)
+        self._modules, stub = load(self._files)
         return {
-            "classes": sorted(cluster_classes(self._module)),
-            "env_value": env_value_function(self._module) is not None,
+            "classes": sorted(cluster_classes(self._modules)),
+            "env_value": env_value_function(self._modules) is not None,
             "stub": stub,
         }
 
     def call(self, owner: str, name: str, arguments: list[str]) -> dict[str, Any]:
         """Call the env-value function, or the method `name` of the class `owner`."""
         if not owner:
-            function = env_value_function(self._module)
+            function = env_value_function(self._modules)
         else:
-            function = getattr(getattr(self._module, owner), name)
+            function = getattr(cluster_classes(self._modules)[owner], name)
         if function is None:
             raise LookupError(name)
         known = with_known_arguments(function) if owner else {}
@@ -172,13 +180,13 @@ class Probe:
 
 def main() -> None:
     """Answer commands until there are none."""
-    copy, limit, commands, replies = sys.argv[1:]
+    files, limit, commands, replies = sys.argv[1:]
     faulthandler.enable()
     # Should the parent be killed, nothing else ends a copy that hangs.
     faulthandler.dump_traceback_later(float(limit), exit=True)
     channel = kit.Channel(int(commands), int(replies))
     channel.reply({"requests": kit.requests_or_stand_in(), "python": sys.version.split()[0]})
-    probe = Probe(copy)
+    probe = Probe(json.loads(files))
     while True:
         command = channel.receive()
         if command is None:

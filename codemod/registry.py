@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 
 from codemod.errors import CodemodError, UsageError
 from codemod.model import Patch
+from codemod.releases import builtin_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
-
-
-def builtin_folder() -> str:
-    """The folder of the patches that come with the tool: in the package, else in the checkout."""
-    inside = os.path.join(HERE, "patches")  # noqa: PTH118
-    beside = os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH118, PTH120
-    return inside if os.path.isdir(inside) else beside  # noqa: PTH112
 
 
 def load(folders: Sequence[str] = ()) -> list[Patch]:
@@ -72,7 +64,7 @@ def _files(folder: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208
     except OSError as error:
-        raise UsageError(f"{folder}: not a folder of patches: {error.strerror}") from None
+        raise UsageError(f"{folder!r}: not a folder of patches: {error.strerror}") from None
     return [
         os.path.join(folder, name)  # noqa: PTH118
         for name in names
@@ -82,9 +74,15 @@ def _files(folder: str) -> list[str]:
 
 def _load_file(path: str) -> Patch:
     name = os.path.basename(path).removesuffix(".py")  # noqa: PTH119
+    if not os.path.isfile(path):  # noqa: PTH113 - a pipe would be waited for
+        raise CodemodError(f"{path}: is not a regular file")
     patch = getattr(_module(path, f"codemod.patches.{name}"), "PATCH", None)
     if not isinstance(patch, Patch):
         raise CodemodError(f"{path}: defines no PATCH")
+    if not (callable(patch.probe) and callable(patch.rewrite)):
+        raise CodemodError(f"{path}: probe and rewrite must be functions")
+    if not isinstance(patch.examples, tuple):
+        raise CodemodError(f"{path}: examples must be a tuple")
     if patch.id != name:
         raise CodemodError(f"{path}: PATCH.id is {patch.id!r}, the file says {name!r}")
     return patch

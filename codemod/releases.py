@@ -163,9 +163,14 @@ def _family_at(place: int) -> Row:
     return row
 
 
+def builtin_folder() -> str:
+    """The folder of the patches that come with the tool: in the package, else in the checkout."""
+    inside = os.path.join(HERE, "patches")  # noqa: PTH118
+    beside = os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH118, PTH120
+    return inside if os.path.isdir(inside) else beside  # noqa: PTH112
+
+
 @functools.cache
 def _text() -> bytes:
-    inside = os.path.join(HERE, "patches")  # noqa: PTH118
-    folder = inside if os.path.isdir(inside) else os.path.join(os.path.dirname(HERE), "patches")  # noqa: PTH112, PTH118, PTH120
-    with open(os.path.join(folder, "releases.toml"), "rb") as file:  # noqa: PTH118, PTH123
+    with open(os.path.join(builtin_folder(), "releases.toml"), "rb") as file:  # noqa: PTH118, PTH123
         return file.read()

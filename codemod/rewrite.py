@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from codemod.edits import source_of
 from codemod.errors import Refused
 from codemod.model import Status
-from codemod.syntax import parse
+from codemod.syntax import check, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +115,7 @@ def _first_change(before: bytes, after: bytes) -> int:
 def _check(patch: Patch, source: bytes, before: ast.Module, result: bytes) -> None:
     try:
         after = parse(result)
+        check(result)
     except (SyntaxError, ValueError) as error:
         raise Refused(f"the edited file would not parse: {error}") from None
     finding = patch.probe(after)

@@ -9,17 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codemod.errors import Refused
-from codemod.locate import IN_PACKAGE, Copy, Target
+from codemod.locate import IN_PACKAGE, NAME, Copy, Target, holds_such_code
 from codemod.model import Kind
-from codemod.textfile import read_regular, show
+from codemod.textfile import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-# What a file says that looks a value up or asks the server. Whether it does is for `reach`.
-MARKS = (b"get_tpu_env_value", b"get_metadata", b"computeMetadata", b"metadata.google")
 
 
 def with_siblings(target: Target) -> Target:
@@ -35,12 +31,20 @@ def with_siblings(target: Target) -> Target:
     return replace(target, copies=tuple(copies))
 
 
+def whole(path: Path) -> tuple[Path, ...]:
+    """All files of the copy that a file is a part of, the well-known one first."""
+    known = path.with_name(NAME)
+    if not path.match(str(IN_PACKAGE.parent / "*")) or not known.is_file():
+        return (path,)
+    return (known, *siblings(known))
+
+
 def siblings(path: Path) -> Iterator[Path]:
     """The files of the folder of a copy, of a jax package, that hold such code, by name."""
     if path.parts[-len(IN_PACKAGE.parts) :] != IN_PACKAGE.parts:
         return
     for found in sorted(path.parent.glob("*.py")):
-        if found.name != path.name and any(mark in _content(found) for mark in MARKS):
+        if found.name != path.name and holds_such_code(found):
             yield found
 
 
@@ -54,10 +58,3 @@ def _copies(copy: Copy, paths: tuple[Path, ...]) -> Iterator[Copy]:
     for path in paths:
         relative = f"{folder}/{path.name}"
         yield Copy(path=path, relative=relative, jax_version=copy.jax_version)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_regular(path)
-    except Refused:  # a file that cannot be read is no part of the copy
-        return b""

@@ -14,3 +14,10 @@ def parse(source: bytes) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
+
+
+def check(source: bytes) -> None:
+    """Raise `SyntaxError` for what can be parsed and yet not compiled: a misplaced `return`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(source, "<copy>", "exec", dont_inherit=True)

@@ -265,6 +265,8 @@ def check_replaceable(path: Path) -> os.stat_result:
         raise Refused(f"{show(folder)}: no permission to write into this folder")
     if not os.access(path, os.W_OK):
         raise Refused(f"{show(path)}: no permission to write")
+    if hasattr(os, "geteuid") and os.geteuid() not in (0, status.st_uid):
+        raise Refused(f"{show(path)}: belongs to somebody else, and would become yours")
     return status
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from dataclasses import replace
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from codemod import scenarios
 from codemod.child_process import Child, Gone
+from codemod.errors import Refused
 from codemod.metadata_server import MetadataServer
+from codemod.textfile import read_regular
 from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
 from codemod.verify_cluster import verify_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["verify_cluster", "verify_module"]
 
@@ -32,13 +35,17 @@ CLEARED = (
 )
 
 
-def verify_module(python: Path, copy: Path, *, timeout: float = 30.0) -> Verdict:
+def verify_module(
+    python: Path, copy: Path, *, beside: Sequence[Path] = (), timeout: float = 30.0
+) -> Verdict:
     """Return the verdict on the file `copy`, run by the interpreter `python`.
 
+    `beside` are the files of its folder that hold a part of its code: they are run with it.
     `timeout` is in seconds and holds for the whole run. Nothing is raised for a copy that
     cannot be run: such a verdict has `failed` set.
     """
-    run = _Run(python.absolute(), copy.absolute(), timeout)  # the child runs elsewhere
+    files = [file.absolute() for file in (copy, *beside)]  # the child runs elsewhere
+    run = _Run(python.absolute(), files, timeout)
     run.rows()
     return Verdict(
         level=Level.MODULE,
@@ -56,18 +63,20 @@ AT_REST = Scenario(variable="true", environment=Environment.ABSENT, server=Serve
 class _Run:
     """One child from start to end, and what it has shown so far."""
 
-    def __init__(self, python: Path, copy: Path, timeout: float) -> None:
+    def __init__(self, python: Path, files: Sequence[Path], timeout: float) -> None:
         self.done: list[Row] = []
         self.notes: list[str] = []
-        self.about = f"{_version(copy)}, {python}"
-        self._python, self._copy = python, copy
+        self.about = f"{_version(files[0])}, {python}"
+        self._python, self._files = python, files
         self._deadline = time.monotonic() + timeout
-        self._arguments = (str(copy), str(timeout + 5))
+        self._arguments = (json.dumps([str(file) for file in files]), str(timeout + 5))
         self._current = Row.blank(AT_REST, "start", "")
 
     def rows(self) -> None:
         """Make all calls; whatever ends the child early becomes the last row."""
         try:
+            for file in self._files:
+                read_regular(file)  # a device would be read without end
             with (
                 MetadataServer(scenarios.ATTRIBUTES) as self._server,
                 Child(self._python, SCRIPT, self._arguments, {}) as self._child,
@@ -76,7 +85,7 @@ class _Run:
                 for variable in scenarios.VALUES:
                     self.done.extend(self._with(variable))
                 self._part()
-        except Gone as gone:
+        except (Gone, Refused, OSError, RuntimeError) as gone:  # the latter two: no resources
             at_rest = self._current.scenario is AT_REST
             scenario = "" if at_rest else f" with {self._current.scenario}"
             why = f"{gone}, in {self._current.call}{scenario}"
@@ -84,7 +93,7 @@ class _Run:
 
     def _greet(self) -> None:
         hello = self._child.receive(self._deadline)
-        self.about = f"{_version(self._copy)}, Python {hello['python']}"
+        self.about = f"{_version(self._files[0])}, Python {hello['python']}"
         if hello["requests"] == "stand-in":
             self.notes.append("requests is not installed there: urllib stood in for it")
 

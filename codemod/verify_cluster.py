@@ -150,7 +150,7 @@ class _Cluster:
                 if self._all_ready():
                     self._go(stack)
                     self._all_over()
-            except Gone as gone:
+            except (Gone, OSError, RuntimeError) as gone:  # the latter for want of resources
                 return [replace(self._blank(0), broken=str(gone))]
             return [self._row(index, member) for index, member in enumerate(self._members)]
 

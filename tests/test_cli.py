@@ -296,6 +296,7 @@ LAYERS = (
     ("verify", "verify_cluster", "child_process", "scenarios", "metadata_server"),
     ("verdict", "examples"),
     ("engine", "locate", "registry"),
+    ("releases",),
     ("rewrite",),
     ("guards",),
     ("edits",),

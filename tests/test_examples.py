@@ -171,7 +171,7 @@ FAILING = {
 def test_somebody_s_failing_patch_refuses_the_copy(kind: str, tmp_path: Path) -> None:
     text, why = FAILING[kind]
     (tmp_path / "mine.py").write_text(
-        "rewrite = None\n" + text + "\nfrom codemod.model import Patch\n"
+        "rewrite = print\n" + text + "\nfrom codemod.model import Patch\n"
         "PATCH = Patch(id='mine', title='', bug='', origin='', forwarded='',\n"
         "    fixed_upstream_in=None, releases='', probe=probe, rewrite=rewrite, examples=())\n"
     )

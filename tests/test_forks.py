@@ -91,7 +91,8 @@ def test_one_file_of_a_split_is_treated_alone_and_the_others_are_named(tmp_path:
 
 def test_json_has_a_row_for_each_file_of_a_split(tmp_path: Path) -> None:
     root = make(SPLIT, tmp_path)
-    document = json.loads(run("apply", root, "--check", "--format", "json")[1])
+    arguments = ["apply", str(root), "--check", "--format", "json"]
+    document = json.loads(CliRunner().invoke(cli, arguments).stdout)
     rows = [row for row in document["results"] if row["patch"] == ENV]
     assert {row["file"].rpartition("/")[2]: row["status"] for row in rows} == {
         "cloud_tpu_cluster.py": "not_affected",

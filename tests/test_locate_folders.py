@@ -103,7 +103,9 @@ def test_folders_that_cannot_be_listed_are_noted(
     monkeypatch.setattr(os, "scandir", scandir)
     target = find(tmp_path)
     assert relatives(target) == [f"open/{FILE}"]
-    assert target.notes == (f"{tmp_path / 'closed'}: not searched: Permission denied",)
+    assert [(found.folder, found.why) for found in target.unsearched] == [
+        (str(tmp_path / "closed"), "not searched: Permission denied")
+    ]
 
 
 NOBODY = """
@@ -112,7 +114,7 @@ from codemod.locate import locate
 if os.geteuid() == 0:
     os.setgid(1234)
     os.setuid(1234)
-print(locate(sys.argv[1], environ={}).notes)
+print([found.folder for found in locate(sys.argv[1], environ={}).unsearched])
 """
 
 
@@ -124,7 +126,7 @@ def test_folder_without_permission() -> None:
         environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         command = [sys.executable, "-c", NOBODY, str(closed)]
         run = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == repr((f"{closed}: not searched: Permission denied",))
+    assert run.stdout.strip() == repr([str(closed)])
 
 
 def test_jax_folder(tmp_path: Path) -> None:
@@ -173,10 +175,17 @@ def test_file_of_an_environment(venv: Path) -> None:
 
 
 def test_file_of_any_name(tmp_path: Path) -> None:
-    (tmp_path / "python_tpu.py").touch()
+    (tmp_path / "python_tpu.py").write_text("def get_tpu_env_value(key): pass\n")
     target = find(tmp_path / "python_tpu.py")
     assert relatives(target) == ["python_tpu.py"]
     assert target.copies[0].jax_version is None
+
+
+def test_a_file_that_is_something_else_is_no_copy(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("from setuptools import setup\n")
+    assert relatives(find(tmp_path / "setup.py")) == []
+    (tmp_path / "cloud_tpu_cluster.py").touch()
+    assert relatives(find(tmp_path / "cloud_tpu_cluster.py")) == ["cloud_tpu_cluster.py"]
 
 
 def test_fifo_is_not_opened(tmp_path: Path) -> None:

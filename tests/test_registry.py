@@ -17,7 +17,7 @@ OWN = """from codemod.model import Finding, Patch, Reason, Status
 def probe(tree):
     return Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
 PATCH = Patch(id="{id}", title="", bug="", origin="", forwarded="", fixed_upstream_in=None,
-              releases="", probe=probe, rewrite=None, examples=(), requires={requires})
+              releases="", probe=probe, rewrite=print, examples=(), requires={requires})
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 from codemod import releases
 from codemod.engine import find, plan
 from codemod.model import Finding, Reason, Status
-from codemod.registry import builtin_folder, load
+from codemod.registry import load
 from codemod.releases import findings, is_newer, known, newest
 from codemod.textfile import LFS
 from tests.releases import AFFECTED, ALL, FAMILIES, FAMILY_OF, TABLE, source
@@ -265,10 +265,6 @@ def test_each_family_is_cut_out_as_a_whole() -> None:
     for family in TABLE["family"]:
         place = releases._text().index(f'\nsha256 = "{family["sha256"]}"'.encode())
         assert releases._family_at(place) == family
-
-
-def test_the_table_is_that_of_the_patches() -> None:
-    assert releases._text() == Path(builtin_folder(), "releases.toml").read_bytes()
 
 
 def test_a_release_that_is_as_we_patch_the_one_before_is_that_release(other_table: Path) -> None:

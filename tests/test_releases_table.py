@@ -46,6 +46,11 @@ def test_made_again_the_table_is_the_same() -> None:
     assert made == PATH.read_text("utf-8")
 
 
+def test_families_are_in_the_order_of_their_oldest_release() -> None:
+    backwards = {**TABLE, "family": TABLE["family"][::-1]}
+    assert generate(backwards, {}) == PATH.read_text("utf-8")
+
+
 def test_no_family_waits_for_its_name() -> None:
     names = [family["name"] for family in TABLE["family"]]
     assert len(names) == len(set(names))

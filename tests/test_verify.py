@@ -236,6 +236,7 @@ def test_an_interpreter_that_is_none(script: str | None, why: str, tmp_path: Pat
     if script is not None:
         python.write_text(script)
         python.chmod(0o755)
+    Path(tmp_path, "cloud_tpu_cluster.py").write_text(patched())
     verdict = verify_module(python, tmp_path / "cloud_tpu_cluster.py", timeout=3)
     assert verdict.exit_code == Exit.REFUSED
     assert why in verdict.summary
@@ -253,7 +254,16 @@ def test_relative_paths_are_meant_from_here(
 def test_a_missing_copy(tmp_path: Path) -> None:
     verdict = verify_module(HERE, tmp_path / "cloud_tpu_cluster.py")
     assert verdict.exit_code == Exit.REFUSED
-    assert "FileNotFoundError" in verdict.summary
+    assert "cloud_tpu_cluster.py: does not exist" in verdict.summary
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_a_copy_that_is_no_regular_file_is_not_read(kind: str, tmp_path: Path) -> None:
+    copy = tmp_path / "cloud_tpu_cluster.py"
+    copy.symlink_to("/dev/zero") if kind == "device" else os.mkfifo(copy)
+    verdict = verify_module(HERE, copy)
+    assert verdict.exit_code == Exit.REFUSED
+    assert verdict.rows[0].seconds == 0
 
 
 def test_the_child_sees_a_scrubbed_environment_and_leaves_nothing_behind(

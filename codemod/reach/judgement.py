@@ -11,7 +11,7 @@ from codemod.reach.scopes import body_of, bound_names
 from codemod.reach.state import MAYBE, NOT, SURE, VARIABLE, TooManyPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from codemod.reach.scopes import FunctionNode
 
@@ -57,7 +57,8 @@ def judge(
         judgement = _judge(file, functions, "absent" if key else None, silent)
     except TooManyPaths:
         return Judgement(_drifted(1, "more paths through this file than can be walked"))
-    if not judgement.affected and file.unfollowed(functions):
+    lost = not judgement.functions and _is_written(tree, functions)
+    if lost or (not judgement.affected and file.unfollowed(functions)):
         return Judgement(_drifted(_line_of(tree, functions), _NOT_PLAIN))
     return judgement
 
@@ -80,6 +81,29 @@ def _judge(
         finding = _with_guard(finding, file, functions, key)
     affected = [node for node, found in findings.items() if found.status is Status.AFFECTED]
     return Judgement(finding, [*first], affected)
+
+
+def _is_written(tree: ast.Module, names: Sequence[str]) -> bool:
+    """Whether the file, a class of it or a `global` statement gives something such a name."""
+    if any(isinstance(n, ast.Global) and {*n.names} & {*names} for n in ast.walk(tree)):
+        return True
+    bodies = [tree.body, *(n.body for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]
+    defined = {
+        getattr(node, "name", None) or getattr(node, "id", None)
+        for body in bodies
+        for node in _in_scope(body)
+    }
+    return bool(defined & {*names})
+
+
+def _in_scope(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The functions of a scope and the names that it assigns, blocks included, imports not."""
+    for node in body:
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
+            yield node
+        elif not isinstance(node, (ast.ClassDef, ast.Lambda)):
+            yield from _in_scope([*ast.iter_child_nodes(node)])
 
 
 def _line_of(tree: ast.Module, names: Sequence[str]) -> int:

@@ -22,7 +22,7 @@ def to_json(report: Report) -> str:
         "version": VERSION,
         "command": report.command,
         "results": [_row(row) for row in report.results],
-        "unreadable": _unreadable(report.results),
+        "unreadable": _unreadable(report),
         "notes": list(report.notes),
         "summary": {str(k): n for k, n in Counter(row.outcome for row in report.results).items()},
         "exit_code": int(report.exit_code),
@@ -32,11 +32,12 @@ def to_json(report: Report) -> str:
     return _dump(document)
 
 
-def _unreadable(results: Sequence[Result]) -> list[dict[str, Any]]:
+def _unreadable(report: Report) -> list[dict[str, Any]]:
     """What could not be treated and why, once for all patches that say the same."""
-    wrong = [row for row in results if row.outcome in ("refused", "failed")]
-    found = dict.fromkeys((row.file, row.line, row.message) for row in wrong)
-    return [{"file": file, "line": line, "why": why} for file, line, why in found]
+    wrong = [row for row in report.results if row.outcome in ("refused", "failed")]
+    found = [(row.file, row.line, row.message) for row in wrong]
+    found += [(unsearched.folder, None, unsearched.why) for unsearched in report.unsearched]
+    return [{"file": file, "line": line, "why": why} for file, line, why in dict.fromkeys(found)]
 
 
 def _row(row: Result) -> dict[str, Any]:

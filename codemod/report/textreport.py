@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codemod.model import Guard, Outcome, Reason, Status
+from codemod.textfile import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,15 +28,27 @@ _SUMMARY = {
 def to_text(report: Report, *, verbose: bool = False) -> str:
     """The whole report, with a line break at the end."""
     lines: list[str] = []
-    file = None
-    for row in report.results:
-        if row.file != file:
-            file = row.file
-            lines.append(f"{file} (jax {row.jax_version})" if row.jax_version else file)
-        lines.append(_line(row))
-        if verbose:
-            lines += [f"      line {found.line}: {found.text}" for found in row.evidence]
+    for file, rows in _by_file(report.results).items():
+        version = rows[0].jax_version
+        lines.append(f"{show(file)} (jax {version})" if version else show(file))
+        for row in rows:
+            lines.append(_line(row))
+            if verbose:
+                lines += [f"      line {found.line}: {found.text}" for found in row.evidence]
+    lines += [f"{show(found.folder)}: {found.why}" for found in report.unsearched]
     return "\n".join([*lines, summary(report)]) + "\n"
+
+
+def _by_file(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The rows of each file; those that all say the same are one, for every patch."""
+    files: dict[str, list[Result]] = {}
+    for row in results:
+        files.setdefault(row.file, []).append(row)
+    for file, rows in files.items():
+        alike = {(row.outcome, row.line, row.message) for row in rows}
+        if len(alike) == 1 and len(rows) > 1 and rows[0].message:
+            files[file] = [replace(rows[0], patch="every patch")]
+    return files
 
 
 def summary(report: Report) -> str:
@@ -52,8 +66,9 @@ def _line(row: Result) -> str:
 def _why(row: Result) -> str:
     """What a person wants to know of a row, in a few words."""
     if row.outcome in (Outcome.REFUSED, Outcome.FAILED):
+        drifted = row.status is Status.UNDER_INVESTIGATION
         place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
-        return f"{row.reason}: {place}{row.message}"
+        return f"{row.reason}: {place}{row.message}" if drifted else f"{place}{row.message}"
     if row.status is Status.AFFECTED:
         return f"line {row.line}: {row.evidence[0].text}" if row.evidence else str(row.reason)
     if row.outcome is Outcome.ALREADY:
@@ -109,8 +124,12 @@ def checks_text(checks: Sequence[Check], *, quiet: bool) -> str:
 
 
 def complaints(report: Report) -> str:
-    """A line for each row that was refused or failed."""
-    wrong = [row for row in report.results if row.outcome in (Outcome.REFUSED, Outcome.FAILED)]
-    return "".join(
-        f"codemod: {row.file}: {row.patch}: {row.outcome}: {_why(row)}\n" for row in wrong
-    )
+    """A line for each row that was refused or failed, and each folder that was not searched."""
+    wrong = [
+        f"{show(file)}: {row.patch}: {row.outcome}: {_why(row)}"
+        for file, rows in _by_file(report.results).items()
+        for row in rows
+        if row.outcome in (Outcome.REFUSED, Outcome.FAILED)
+    ]
+    wrong += [f"{show(found.folder)}: {found.why}" for found in report.unsearched]
+    return "".join(f"codemod: {line}\n" for line in wrong)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from codemod.textfile import show
 from codemod.verdict import Level, is_set
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def to_dict(verdict: Verdict) -> dict[str, Any]:
 
 def to_text(verdict: Verdict) -> str:
     """Return a table of the calls, the results that are wrong, and the summary as the last line."""
-    lines = [f"verify {verdict.target}"]
+    lines = [f"verify {show(verdict.target)}"]
     lines += _table(verdict)
     lines += _failures([row for row in verdict.rows if not row.ok])
     lines += [part for note in verdict.notes for part in _wrapped("note: ", note)]

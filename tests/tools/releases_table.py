@@ -176,10 +176,13 @@ def say(text: str) -> None:
 
 
 def on_index() -> set[str]:
-    """The releases that the package index offers, from the first that has the file."""
+    """The releases that the package index offers, from the first that has the file.
+
+    Withdrawn ones are not among them. Raises `RuntimeError` where they cannot be listed.
+    """
     done = _pip("index", "versions", "jax", "--json", "--ignore-requires-python")
     if done.returncode:
-        sys.exit(f"the releases of jax cannot be listed: {done.stderr.strip()}")
+        raise RuntimeError(f"the releases of jax cannot be listed: {_last_line(done.stderr)}")
     return {v for v in json.loads(done.stdout)["versions"] if Version(v) >= FIRST}
 
 
@@ -207,7 +210,7 @@ def _download(version: str, folder: Path) -> Path:
         done = _pip("download", *options, f"jax=={version}")
         found = list(Path(temporary).iterdir())
         if not found:
-            raise LookupError(f"not fetched: {done.stderr.strip().splitlines()[-1:]}")
+            raise LookupError(f"not fetched: {_last_line(done.stderr)}")
         return found[0].replace(folder / found[0].name)
 
 
@@ -217,6 +220,10 @@ def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, env={**os.environ, **release}, capture_output=True, text=True, check=False
     )
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
 
 
 def read(archive: Path, version: str) -> bytes:
