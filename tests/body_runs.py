@@ -11,7 +11,7 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.bodies import KEY, OTHERS, VARIABLE
+from tests.body_pieces import KEY, OTHERS, VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,8 +66,10 @@ def run(
     environ: dict[str, str],
     reply: str,
     at_import: dict[str, str] | None = None,
+    *,
+    calls: int = 1,
 ) -> Run:
-    """Import the module and call its function once."""
+    """Import the module and call its function; what is told is of the last call."""
     server = Reply(reply)
     held = environ if at_import is None else dict(at_import)
     namespace: dict[str, object] = {"__name__": __name__}
@@ -77,10 +79,11 @@ def run(
             held.clear()
             held.update(environ)
         server.count = 0
-        try:
-            value, ended = _call(namespace), "returned"
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must stay the same
-            value, ended = None, type(error).__name__
+        for _ in range(calls):
+            try:
+                value, ended = _call(namespace), "returned"
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must stay the same
+                value, ended = None, type(error).__name__
         return Run(ended, value, server.count)
 
 

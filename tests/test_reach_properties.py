@@ -18,7 +18,8 @@ from codemod.engine import plan
 from codemod.model import Evidence, Finding, Outcome, Reason, Status
 from codemod.reach import SURE, VARIABLE, File
 from codemod.registry import load
-from tests.bodies import METADATA, Maker, indented
+from tests.bodies import Maker, indented
+from tests.body_pieces import METADATA
 from tests.body_runs import DOUBTFUL, KEYS, SET, environment, names_unknown, run, worlds
 from tests.corpus_cases import cases
 
@@ -87,7 +88,8 @@ def _against_fixed(source: str, code: CodeType) -> Iterator[str]:
     for other, reply in worlds(source):
         for skip in SET:
             for at_import in AT_IMPORT:
-                done = run(code, environment(skip, None, other=other), reply, at_import)
+                environ = environment(skip, None, other=other)
+                done = run(code, environ, reply, at_import, calls=2)
                 if done.requests:
                     yield f"fixed, but asks with {skip!r}: {other=} {reply=} {at_import=}"
         unset = run(code, environment(None, None, other=other), reply)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 from typing import TYPE_CHECKING
 
 from codemod.reach import environment, externals
 from codemod.reach.base import inherited
+from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View
 from codemod.reach.operators import Operators
 from codemod.reach.state import GO, State
 from codemod.reach.values import (
     NONE,
     Class,
     Const,
-    EnvironmentCopy,
     External,
     Function,
     Instance,
-    Mapping,
     Method,
     Opaque,
-    Sequence,
     Super,
     Text,
     Value,
+    inert,
     names_endpoint,
 )
 
 if TYPE_CHECKING:
-    import ast
-
     from codemod.reach.environment import Steps
 
 
@@ -48,19 +47,37 @@ class Attributes(Operators):
             sure = externals.harmless(value.path) or externals.may_ask(value.path)
             found = self.external(f"{value.path}.{name}")
             return [(state, found)] if sure else self.may_fail(state, found, AttributeError)
-        if isinstance(value, Const) and not hasattr(value.value, name):
-            return [(state.raises(AttributeError), NONE)]
         if isinstance(value, (Const, Text, Sequence, Mapping, EnvironmentCopy)):
-            return [(state, Method(value, name))]
+            return self._of_built_in(value, name, state)
         member = self._member_of(value, name, state)
         if isinstance(member, Function) and member.kind == Function.PROPERTY and member.bound:
             return self.call(member, [], {}, node, state)
-        if isinstance(member, Instance) and inherited(member.cls, "__get__", state) is not None:
+        if isinstance(value, Instance) and self._is_descriptor(value, name, member, state):
             return self.unknown_code(node, state, Opaque())
         if member is not None:
             return [(state, member)]
         self.use([value], node, state)
+        if name not in externals.READING_METHODS:
+            state.touch(value)
         return self.may_fail(state, Opaque(inert=value.inert(), endpoint=names_endpoint(value)))
+
+    def _is_descriptor(
+        self, holder: Instance, name: str, member: Value | None, state: State
+    ) -> bool:
+        """Whether what a class holds under that name may run code when an object has it read."""
+        if (holder.scope, name) in state.heap or member is None:
+            return False
+        if isinstance(member, Instance):
+            return inherited(member.cls, "__get__", state) is not None
+        return isinstance(member, Opaque) and not member.inert()
+
+    def _of_built_in(self, value: Value, name: str, state: State) -> Steps:
+        """A method of a built-in value; of `os.environ` no class is known."""
+        kind = _class_of(value)
+        if not hasattr(kind, name) and not isinstance(value, EnvironmentCopy):
+            return [(state.raises(AttributeError), NONE)]
+        is_method = callable(getattr(kind, name, None)) and name != "__class__"
+        return [(state, Method(value, name) if is_method else inert())]
 
     def _member_of(self, value: Value, name: str, state: State) -> Value | None:
         bound: Value | None = value
@@ -95,14 +112,21 @@ class Attributes(Operators):
         if environment.is_environment(holder):
             self.note_look_up(node, index)
             return environment.read(self.world, state, holder, "__getitem__", [index])
-        if holder.is_none():
+        if holder.is_none() or isinstance(holder, Function):
             return [(state.raises(TypeError), NONE)]
+        if isinstance(holder, Const) and isinstance(index, Const):
+            return self.computed(operator.getitem, [holder, index], state)
+        if isinstance(holder, Const) and (part := _slice_of(node)) is not None:
+            return self.computed(lambda held: held[part], [holder], state)
         if isinstance(holder, External) and holder.path == "sys.modules":
             self.forget_module(state)  # this very file may be what comes out
         number = index.value if isinstance(index, Const) else None
-        if isinstance(number, int) and isinstance(holder, Sequence):
+        if isinstance(number, int) and isinstance(holder, Sequence) and _is_indexed(holder):
             inside = -len(holder.items) <= number < len(holder.items)
             return [(state, holder.items[number]) if inside else (state.raises(IndexError), NONE)]
+        if isinstance(holder, Sequence) and holder.kind is set:
+            return [(state.raises(TypeError), NONE)]
+        environment.forget_parts(state, [holder])
         return self.may_fail(state, Opaque(inert=holder.inert(), endpoint=names_endpoint(holder)))
 
     # Setting them.
@@ -127,11 +151,10 @@ class Attributes(Operators):
                 if here.flow == GO:
                     environment.write(here, holder, index, value)
             return [here for here, _ in steps]
-        if isinstance(holder, Sequence):
-            kept = holder.inert() and (value is None or value.inert())
-            state.change_everywhere(holder, Opaque(inert=kept))
-        elif holder.is_none() or isinstance(holder, (Const, Text)):
+        if holder.is_none() or isinstance(holder, (Const, Text)) or _is_tuple(holder):
             return [state.raises(TypeError)]
+        environment.forget(state, holder, kept=value is None or value.inert())
+        environment.forget(state, value or NONE, kept=True)
         return [here for here, _ in self.may_fail(state, NONE)]
 
     def set_attribute(self, target: ast.Attribute, value: Value, state: State) -> list[State]:
@@ -155,8 +178,10 @@ class Attributes(Operators):
         elif isinstance(holder, External):
             if f"{holder.path}.{name}" in (environment.LIVE, "os.getenv"):
                 environment.forget(state, External(environment.LIVE))
-        elif not holder.inert():
-            self.forget_attribute(name, state)
+        else:
+            environment.forget(state, value, kept=True)
+            if not holder.inert():
+                self.forget_attribute(name, state)
 
     def _has_setter(self, cls: Class, name: str, state: State) -> bool:
         held = inherited(cls, name, state)
@@ -174,6 +199,33 @@ class Attributes(Operators):
         scopes = [*self.classes, *self.objects]
         for place in [(scope, name) for scope in scopes if (scope, name) in state.heap]:
             state.heap[place] = Opaque()
+
+
+def _slice_of(node: ast.Subscript) -> slice | None:
+    """`[:1]` with bounds that are written as numbers."""
+    bounds = getattr(node.slice, "lower", None), getattr(node.slice, "upper", None)
+    if not isinstance(node.slice, ast.Slice) or node.slice.step is not None:
+        return None
+    plain = all(isinstance(bound, ast.Constant | None) for bound in bounds)
+    return slice(*(bound and bound.value for bound in bounds)) if plain else None
+
+
+def _class_of(value: Value) -> type:
+    if isinstance(value, Const):
+        return type(value.value)
+    if isinstance(value, Text):
+        return str
+    if isinstance(value, View):
+        return type({}.items())
+    return value.kind if isinstance(value, Sequence) else dict
+
+
+def _is_indexed(holder: Sequence) -> bool:
+    return holder.kind is not set and not isinstance(holder, View)
+
+
+def _is_tuple(value: Value) -> bool:
+    return isinstance(value, Sequence) and value.kind is tuple
 
 
 def _plain(cls: Class, value: Value | None) -> Value | None:

@@ -23,7 +23,10 @@ _OPERATORS = tuple(
     f"__{name}__"
     for name in "eq ne lt le gt ge bool len contains iter next getitem setitem delitem getattr "
     "getattribute setattr delattr call hash str repr format int float index neg pos invert add "
-    "radd sub rsub mul rmul truediv rtruediv floordiv mod rmod and rand or ror xor iadd ior".split()
+    "radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod and rand or ror xor rxor "
+    "pow rpow lshift rlshift rshift rrshift matmul rmatmul divmod rdivmod iadd isub imul itruediv "
+    "ifloordiv imod ipow imatmul iand ior ixor ilshift irshift complex round trunc floor ceil "
+    "reversed missing fspath bytes dir length_hint get set delete class_getitem".split()
 )
 
 
@@ -39,11 +42,15 @@ class Base:
         self.scopes = MODULE
         self.functions: dict[int, FunctionNode] = {}  # scope -> the function that made it
         self.classes: dict[int, Class] = {}
+        self.class_names: dict[int, Bindings] = {}  # what their own statements bind
+        self.tried: set[int] = set()  # classes whose special methods are being tried out
         self.objects: set[int] = set()  # the scopes of objects that were made
         self.wrapped: set[tuple[int, str]] = set()  # functions in a decorator that is not known
         self.comprehensions: set[int] = set()
         self.entered: set[FunctionNode] = set()  # in this walk
         self.awaited: set[ast.AST] = set()  # calls that `await` stands before
+        self.consumed: set[ast.AST] = set()  # generator expressions that are run where they stand
+        self.drained: set[ast.AST] = set()  # and those of them that are run to their end
         self._exceptions: dict[int, type[BaseException] | None] = {}
         self._bindings: dict[FunctionNode, Bindings] = {}
 
@@ -117,7 +124,9 @@ class Base:
     def use(self, values: Sequence[Value], node: ast.expr, state: State) -> None:
         """Operators run methods of objects of the file (`__eq__`, `__bool__`), which may ask."""
         for value in values:
-            if isinstance(value, Instance) and self._has_operators(value.cls, state):
+            self.use(value.parts(), node, state)
+            cls = value.cls if isinstance(value, Instance) else value
+            if isinstance(cls, Class) and self._has_operators(cls, state):
                 state.may_reach(self.trail(node, state))
 
     def exception_of(self, value: Value) -> type[BaseException] | None:
@@ -163,11 +172,16 @@ class Base:
             if value is not None:
                 return Opaque() if (scope, name) in state.volatile else value
             function = self.functions.get(scope)
+            own = self.class_names.get(scope)
+            if own is not None and name in own.names:
+                break  # its own name is looked for in the file, not in the function around
             if function is not None and name in self.bindings(function).names:
                 return None
             if function is not None and name in self.bindings(function).globals:
-                return state.heap.get((MODULE, name)) or self.outside(name)
-        return self.outside(name)
+                break
+        if (MODULE, name) in state.volatile:
+            return Opaque()
+        return state.heap.get((MODULE, name)) or self.outside(name)
 
     def outside(self, name: str) -> Value:
         """A name that the file does not bind: a built-in, or nobody knows whose."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from codemod.reach import environment, externals
-from codemod.reach.comprehensions import Comprehensions
+from codemod.reach.base import inherited
+from codemod.reach.comprehensions import Comprehensions, has_items
+from codemod.reach.containers import Sequence
+from codemod.reach.scopes import Bindings, parameters
 from codemod.reach.state import GO, State
-from codemod.reach.values import (
-    NONE,
-    Class,
-    External,
-    Function,
-    Opaque,
-    Sequence,
-    Value,
-)
+from codemod.reach.values import NONE, Class, Const, External, Function, Opaque, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Paths = list[State]
 
@@ -39,10 +37,14 @@ class Definitions(Comprehensions):
         return self.set_attribute(target, value, state) if _is_attribute(target) else [state]
 
     def _unpack(self, targets: list[ast.expr], value: Value, state: State) -> Paths:
-        if value.is_none():
+        if value.is_none() or (isinstance(value, Const) and not has_items(value)):
             return [state.raises(TypeError)]
+        if isinstance(value, Const):
+            value = Sequence(tuple(map(Const, value.value)))  # type: ignore[call-overload]
         starred = any(isinstance(target, ast.Starred) for target in targets)
-        known = isinstance(value, Sequence) and not starred
+        known = isinstance(value, Sequence) and not starred and value.is_ordered()
+        if not known:
+            environment.forget_parts(state, [value])
         if known and len(value.parts()) != len(targets):
             return [state.raises(ValueError)]
         self.use([value], targets[0], state)
@@ -67,6 +69,8 @@ class Definitions(Comprehensions):
         return paths
 
     def _AnnAssign(self, node: ast.AnnAssign, state: State) -> Paths:  # noqa: N802
+        if self.scope[0] not in self.functions:
+            self.annotated([node.annotation], state)
         if node.value is None:
             return [state]
         assign = ast.Assign(targets=[node.target], value=node.value)
@@ -81,10 +85,12 @@ class Definitions(Comprehensions):
                 paths.append(here)
                 continue
             self.use(values, node.target, here)
-            if isinstance(values[0], Sequence) or environment.is_environment(values[0]):
-                environment.forget(here, values[0])  # it is changed in place: `|=`, `+=`
+            if _is_changed_in_place(values[0]):
+                environment.forget(here, values[0])  # `|=`, `+=`
+                environment.forget(here, values[1])
                 paths += [s for s, _ in self.may_fail(here, NONE)]
                 continue
+            here.touch(values[0])
             for s, value in self.calculated(node.op, values[0], values[1], here):
                 paths += self.bind(node.target, value, s) if s.flow == GO else [s]
         return paths
@@ -177,6 +183,8 @@ class Definitions(Comprehensions):
         ]
         names += [name for name, _ in keyword]
         steps: environment.Steps = []
+        if not isinstance(node, ast.Lambda):
+            self.annotated([node.returns, *(p.annotation for p in parameters(node))], state)
         for here, values in self.each([*node.args.defaults, *(d for _, d in keyword)], state):
             defaults = dict(zip(names, values, strict=False))
             steps.append((here, Function(node, self.scope, defaults)))
@@ -206,21 +214,51 @@ class Definitions(Comprehensions):
         self.scopes += 1
         scope, before = self.scopes, self.scope
         paths: Paths = []
-        parts = [*node.decorator_list, *(keyword.value for keyword in node.keywords)]
-        plain = all(self._is_kept(part, state) for part in parts)
-        for here, bases in self.each(node.bases, state):
+        others = [*node.decorator_list, *(keyword.value for keyword in node.keywords)]
+        plain = all(self._is_kept(part, state) for part in others)
+        for here, values in self.each([*node.bases, *others], state):
             if here.flow != GO:
                 paths.append(here)
                 continue
+            bases, decorators = values[: len(node.bases)], values[len(node.bases) :]
+            if any(inherited(b, "__init_subclass__", here) for b in bases if isinstance(b, Class)):
+                here.may_reach(self.trail(node.bases[0], here))
             cls = Class(node.name, scope, tuple(bases), made=self._is_made(node, bases))
-            self.classes[scope] = cls
+            self.classes[scope], self.class_names[scope] = cls, Bindings(node.body)
             self.scope = (scope, *before)
             ran = self.run(node.body, here)
             self.scope = before
             for path in ran:
-                path.heap[self.home(node.name), node.name] = cls if plain else Opaque()
-            paths += ran
+                done = self._decorate_class(node, cls, decorators, path)
+                for end in done:
+                    if end.flow == GO:
+                        end.heap[self.home(node.name), node.name] = cls if plain else Opaque()
+                paths += done
         return paths
+
+    def _decorate_class(
+        self, node: ast.ClassDef, cls: Class, decorators: list[Value], state: State
+    ) -> Paths:
+        """The decorators run; of what they return only the harmless ones are known."""
+        paths = [state]
+        for called, value in reversed([*zip(node.decorator_list, decorators, strict=False)]):
+            paths = [
+                s
+                for path in paths
+                for s, _ in (
+                    self.call(value, [cls], {}, called, path) if path.flow == GO else [(path, NONE)]
+                )
+            ]
+        return paths
+
+    def annotated(self, annotations: Iterable[ast.expr | None], state: State) -> None:
+        """Annotations are evaluated at once, or when somebody asks for them, or never."""
+        for node in annotations:
+            if node is None or not any(isinstance(part, ast.Call) for part in ast.walk(node)):
+                continue
+            for after, _ in self.evaluate(node, state.copy()):
+                if after.reached:
+                    state.may_reach(after.trail)
 
     def _is_made(self, node: ast.ClassDef, bases: list[Value]) -> bool:
         """Whether something else has a hand in what the class is: `@dataclass`, `Enum`."""
@@ -237,6 +275,11 @@ class Definitions(Comprehensions):
         plain = decorator.func if isinstance(decorator, ast.Call) else decorator
         values = [v for s, v in self.evaluate(plain, state.copy()) if s.flow == GO]
         return all(isinstance(v, External) and externals.harmless(v.path) for v in values)
+
+
+def _is_changed_in_place(value: Value) -> bool:
+    is_list = isinstance(value, Sequence) and value.is_changeable()
+    return is_list or environment.is_environment(value)
 
 
 def _is_attribute(target: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence, View
+from codemod.reach.externals import READING_METHODS
 from codemod.reach.state import VARIABLE, State, World
-from codemod.reach.values import (
-    NONE,
-    Const,
-    EnvironmentCopy,
-    External,
-    Mapping,
-    Opaque,
-    Sequence,
-    Text,
-    Value,
-    inert,
-    names_endpoint,
-)
+from codemod.reach.values import NONE, Const, External, Opaque, Text, Value, inert, names_endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Arguments
@@ -26,6 +16,13 @@ Steps = list[tuple[State, Value]]
 LIVE = "os.environ"
 READS = frozenset("get __getitem__ __contains__ pop setdefault".split())
 VIEWS = frozenset("keys items values copy __iter__ __len__".split())
+
+
+def is_changing(path: str) -> bool:
+    """Whether this is a method of `os.environ`, or a function of `os`, that writes to it."""
+    name = path.removeprefix(f"{LIVE}.")
+    written = name != path and name not in READING_METHODS
+    return written or path in ("os.putenv", "os.unsetenv") or path.startswith("os.environb")
 
 
 def is_environment(value: Value) -> bool:
@@ -50,6 +47,7 @@ def look_up(world: World, state: State, source: Value, name: Value) -> Lookup:
     if isinstance(source, Mapping):
         if isinstance(name, Const) and is_key(name):
             return Lookup(source.entries.get(name.value))
+        forget_parts(state, [source])
         return Lookup(Opaque(inert=source.inert()), known=False)
     if isinstance(name, Const) and name.value == VARIABLE:
         held = source.skip if isinstance(source, EnvironmentCopy) else state.skip
@@ -123,8 +121,11 @@ def _change(state: State, source: Value, name: Value, found: Lookup, default: Va
 
 def write(state: State, source: Value, name: Value, value: Value | None) -> None:
     """`source[name] = value`, or its removal where `value` is None."""
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) and is_key(name):
         state.change_everywhere(source, _changed_mapping(source, name, value))
+    elif isinstance(source, Mapping):
+        forget(state, source, kept=value is None or value.inert())
+        forget(state, value or NONE, kept=True)
     elif isinstance(name, Const):
         if name.value == VARIABLE:
             _write_variable(state, source, value)
@@ -156,9 +157,7 @@ def _is_key_text(name: Text) -> bool:
     return name.origin in (Text.KEY, Text.CHANGED_KEY)
 
 
-def _changed_mapping(source: Mapping, name: Value, value: Value | None) -> Value:
-    if not isinstance(name, Const) or not is_key(name):
-        return Opaque(inert=source.inert() and (value is None or value.inert()))
+def _changed_mapping(source: Mapping, name: Const, value: Value | None) -> Value:
     entries = dict(source.entries)
     entries.pop(name.value, None)
     if value is not None:
@@ -166,15 +165,31 @@ def _changed_mapping(source: Mapping, name: Value, value: Value | None) -> Value
     return Mapping(entries)
 
 
-def forget(state: State, source: Value) -> None:
-    """Something changed the environment, or another container, in a way that is not followed."""
-    if isinstance(source, (Mapping, Sequence)):
-        state.change_everywhere(source, Opaque())
+def forget(state: State, source: Value, *, kept: bool = False) -> None:
+    """Something may change this container, or what it holds, in a way that is not followed.
+
+    `kept` says that no code comes into it by that.
+    """
+    source = state.current(source)
+    for part in source.parts():
+        forget(state, part, kept=kept)
+    source = state.current(source)
+    if isinstance(source, Mapping) or (isinstance(source, Sequence) and source.is_changeable()):
+        state.change_everywhere(source, Opaque(inert=kept and source.inert()))
     elif isinstance(source, EnvironmentCopy):
         state.change_everywhere(source, inert())
     elif is_environment(source):
         state.skip = inert()
         state.wrote_key = None
+    else:
+        state.touch(source)
+
+
+def forget_parts(state: State, values: Arguments[Value]) -> None:
+    """What these hold may be found in something unknown, and be changed there."""
+    for value in values:
+        for part in value.parts():
+            forget(state, part, kept=True)
 
 
 def view(source: Value, name: str) -> Value:
@@ -184,9 +199,10 @@ def view(source: Value, name: str) -> Value:
     if not isinstance(source, Mapping):
         return inert()
     if name == "values":
-        return Sequence(tuple(source.entries.values()))
+        return View(tuple(source.entries.values()), source)
     if name == "items":
-        return Sequence(tuple(Sequence((Const(k), v)) for k, v in source.entries.items()))
+        pairs = (Sequence((Const(k), v)) for k, v in source.entries.items())
+        return View(tuple(pairs), source)
     return inert()
 
 
@@ -199,7 +215,7 @@ def copy_of(state: State, source: Value) -> Value:
     return EnvironmentCopy(state.skip, state.wrote_key)
 
 
-def is_key(name: Value) -> bool:
+def is_key(name: Value) -> TypeGuard[Const]:
     """Whether a value is a constant that a dict can have as a key."""
     plain = (str, int, bytes, float, type(None))
     return isinstance(name, Const) and isinstance(name.value, plain)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import MODULE, Base
+from codemod.reach.containers import Mapping, Sequence
 from codemod.reach.state import GO, State
 from codemod.reach.values import (
     NONE,
     Const,
     External,
-    Mapping,
+    Instance,
     Opaque,
-    Sequence,
     Text,
     Value,
     names_endpoint,
@@ -51,20 +52,18 @@ class Expressions(Base):
                 following.extend((s, [*values, v]) for s, v in self.evaluate(node, here))
             self.tick(len(following))
             steps = following
-        return steps
+        return [(s, [*map(s.current, values)]) for s, values in steps]
 
     def _unfollowed(self, node: ast.expr, state: State) -> Steps:
         """An expression that is not followed: its parts run, its value is not known."""
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return [
-            (
-                here,
-                Opaque(
-                    inert=all(v.inert() for v in values), endpoint=any(map(names_endpoint, values))
-                ),
-            )
-            for here, values in self.each(parts, state)
-        ]
+        return [(here, self.blurred(values, here)) for here, values in self.each(parts, state)]
+
+    def blurred(self, values: list[Value], state: State) -> Value:
+        """Something that holds these values, and that is not followed: they change unseen."""
+        for value in values:
+            environment.forget(state, value, kept=True)
+        return made_of(values, plain=False)
 
     # Branching.
     def branch(self, test: ast.expr, state: State) -> list[tuple[State, bool]]:
@@ -145,10 +144,17 @@ class Expressions(Base):
     def _Name(self, node: ast.Name, state: State) -> Steps:  # noqa: N802
         value = self.resolve(node.id, self.scope, state)
         if value is None:
-            return [(state.raises(UnboundLocalError), NONE)]
+            return [(state.raises(self._unbound_error(node.id)), NONE)]
         if isinstance(value, External) and value.path.startswith("?"):
             return self.may_fail(state, value, NameError)
         return [(state, value)]
+
+    def _unbound_error(self, name: str) -> type[NameError] | None:
+        """What a name without a value raises; of a comprehension that depends on the Python."""
+        function = self.functions.get(self.scope[0])
+        if function is not None:
+            return UnboundLocalError if name in self.bindings(function).names else NameError
+        return None
 
     def _JoinedStr(self, node: ast.JoinedStr, state: State) -> Steps:  # noqa: N802
         fields = [p for p in node.values if isinstance(p, ast.FormattedValue)]
@@ -172,17 +178,22 @@ class Expressions(Base):
 
     def _items(self, node: ast.Tuple | ast.List | ast.Set, state: State) -> Steps:
         if any(isinstance(item, ast.Starred) for item in node.elts):
-            return self._unfollowed(node, state)
-        return [(s, Sequence(tuple(values))) for s, values in self.each(node.elts, state)]
+            starred = [isinstance(item, ast.Starred) for item in node.elts]
+            return [
+                (s, self._spread(list(itertools.compress(values, starred)), values, node, s))
+                for s, values in self.each(node.elts, state)
+            ]
+        kind = _KINDS[type(node)]
+        return [(s, Sequence(tuple(values), kind)) for s, values in self.each(node.elts, state)]
 
     _Tuple = _List = _items
 
     def _Set(self, node: ast.Set, state: State) -> Steps:  # noqa: N802
         """A set whose items are known, and known to differ."""
-        return [
-            (s, v if isinstance(v, Sequence) and _differ(v) else Opaque(inert=v.inert()))
-            for s, v in self._items(node, state)
-        ]
+        steps = self._items(node, state)
+        for here, value in steps:
+            self.use([value], node, here)
+        return [(s, set_of(value)) for s, value in steps]
 
     def _Dict(self, node: ast.Dict, state: State) -> Steps:  # noqa: N802
         if None in node.keys:
@@ -190,6 +201,7 @@ class Expressions(Base):
         keys = [key for key in node.keys if key is not None]
         steps: Steps = []
         for here, values in self.each([*keys, *node.values], state):
+            self.use(values[: len(keys)], node, here)
             names, held = values[: len(keys)], values[len(keys) :]
             if here.flow == GO and all(map(environment.is_key, names)):
                 pairs = zip(names, held, strict=True)
@@ -197,21 +209,28 @@ class Expressions(Base):
                     (here, Mapping({n.value: v for n, v in pairs if isinstance(n, Const)}))
                 )
             else:
-                steps.append((here, Opaque(inert=all(v.inert() for v in values))))
+                steps.append((here, self.blurred(values, here)))
         return steps
 
     def _merged_dict(self, node: ast.Dict, state: State) -> Steps:
         """`{**os.environ}`, with nothing else in it, is a copy."""
-        if len(node.values) != 1:
-            keys = [key for key in node.keys if key is not None]
-            return [
-                (s, Opaque(inert=all(v.inert() or environment.is_environment(v) for v in values)))
-                for s, values in self.each([*keys, *node.values], state)
-            ]
-        return [
-            (s, environment.copy_of(s, v) if environment.is_environment(v) else Opaque())
-            for s, v in self.evaluate(node.values[0], state)
-        ]
+        steps: Steps = []
+        keys = [key for key in node.keys if key is not None]
+        for here, values in self.each([*keys, *node.values], state):
+            if len(values) == 1 and environment.is_environment(values[0]):
+                steps.append((here, environment.copy_of(here, values[0])))
+            else:
+                steps.append((here, self._spread(values, values, node, here)))
+        return steps
+
+    def _spread(
+        self, spread: list[Value], values: list[Value], node: ast.expr, state: State
+    ) -> Value:
+        """A display with `*value` or `**value` in it: those are iterated over."""
+        if any(isinstance(v, (Instance, Opaque)) and not v.inert() for v in spread):
+            state.may_reach(self.trail(node, state))
+        environment.forget_parts(state, values)
+        return Opaque(inert=all(v.inert() or environment.is_environment(v) for v in values))
 
     def _Await(self, node: ast.Await, state: State) -> Steps:  # noqa: N802
         self.awaited.add(node.value)
@@ -232,6 +251,11 @@ class Expressions(Base):
                     continue
                 return scope
             function = self.functions.get(scope)
+            own = self.class_names.get(scope)
+            if own is not None and name in own.globals:
+                return MODULE
+            if own is not None and (position or name not in own.names):
+                continue
             if function is None and (not position or scope == MODULE):
                 return scope
             if function is not None and name in self.bindings(function).names:
@@ -241,9 +265,15 @@ class Expressions(Base):
         return MODULE
 
 
-def _differ(items: Sequence) -> bool:
-    values = [item.value for item in items.items if isinstance(item, Const)]
-    return len(set(values)) == len(items.items)
+_KINDS: dict[type[ast.expr], type] = {ast.Tuple: tuple, ast.List: list, ast.Set: set}
+
+
+def set_of(made: Value) -> Value:
+    """The items as a set, if they are known and known to differ."""
+    values = {item.value for item in made.parts() if isinstance(item, Const)}
+    if isinstance(made, Sequence) and len(values) == len(made.items):
+        return Sequence(made.items, set)
+    return Opaque(inert=made.inert())
 
 
 def made_of(values: list[Value], *, plain: bool) -> Value:

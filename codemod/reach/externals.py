@@ -70,6 +70,13 @@ PLAIN_RESULTS = frozenset(
     for name in "str int float bool len repr print isinstance issubclass hash id callable abs "
     "format ascii ord chr open input".split()
 )
+# Built-ins that run a generator expression to its end, and those that may stop before it.
+DRAINING = frozenset(
+    f"builtins.{name}" for name in "list tuple set frozenset sorted max min sum dict".split()
+)
+CONSUMING = frozenset({"builtins.any", "builtins.all", "builtins.next"})
+# These ask the class, which may have a metaclass.
+ASKING_CLASSES = frozenset({"builtins.isinstance", "builtins.issubclass"})
 # Methods after which a key still is a key, and a value a text.
 SAME_KIND_METHODS = frozenset(
     "lower upper strip lstrip rstrip casefold title capitalize swapcase".split()
@@ -80,6 +87,13 @@ PURE_METHODS = frozenset(
     "partition replace find count join format encode decode __eq__ __ne__ __contains__ "
     "__len__".split()
 )
+# Methods of containers that leave them as they are.
+READING_METHODS = PURE_METHODS | frozenset(
+    "index copy keys values items get union intersection difference symmetric_difference issubset "
+    "issuperset isdisjoint __iter__ __getitem__ __reversed__ read readline".split()
+)
+# Built-ins that give back what is in their argument, or a new object, and never the argument.
+RETURNING_ARGUMENTS = frozenset({"builtins.max", "builtins.min"})
 
 
 def asks(path: str) -> bool:

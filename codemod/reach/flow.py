@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment
 from codemod.reach.base import ROUND_LIMIT
+from codemod.reach.containers import Sequence
 from codemod.reach.definitions import Definitions, Paths
 from codemod.reach.patterns import match_case
 from codemod.reach.scopes import CHANGING, bound_names, changed_in_place
 from codemod.reach.state import BREAK, CONTINUE, GO, NOT, RETURN, STOP, State
-from codemod.reach.values import External, Opaque, Sequence, inert
+from codemod.reach.values import External, Opaque, inert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Statements
@@ -94,15 +95,18 @@ class Flow(Definitions):
         paths: Paths = []
         for here, _ in self.each(parts, state):
             kinds = [v for s, v in self.evaluate(made, here.copy()) if s.flow == GO]
-            kind = self.exception_of(kinds[0]) if kinds else None
+            kind = self.exception_of(kinds[0]) if len(kinds) == 1 else None
             paths.append(here if here.flow != GO else here.raises(kind))
         return paths
 
     def _Assert(self, node: ast.Assert, state: State) -> Paths:  # noqa: N802
-        return [
-            s if truth or s.flow != GO else s.raises(AssertionError)
-            for s, truth in self.branch(node.test, state)
-        ]
+        paths: Paths = []
+        for here, truth in self.branch(node.test, state):
+            said = (
+                [here] if truth or not node.msg else [s for s, _ in self.evaluate(node.msg, here)]
+            )
+            paths += [s if truth or s.flow != GO else s.raises(AssertionError) for s in said]
+        return paths
 
     # Branches.
     def _If(self, node: ast.If, state: State) -> Paths:  # noqa: N802
@@ -151,37 +155,40 @@ class Flow(Definitions):
         return paths + self._any_rounds(node, here)
 
     def _any_rounds(self, node: Loop, state: State) -> Paths:
-        """Any number of further rounds: what the body binds is not known any more.
+        """Any number of further rounds: what the body changes is not known any more.
 
-        Two rounds: what the first changes other than by binding a name (a list grown, an
-        environment popped), the second sees.
+        The first as it is, two more, and as many as find something new changed.
         """
         paths: Paths = []
-        unbound = self._unbound(node, state)
-        self._forget_bound(node, state, first=True)
-        here = [state, *unbound]
-        for _ in range(2):
+        here, settled = [state], list[State]()
+        for number in range(ROUND_LIMIT):
             following: Paths = []
             for path in here:
-                for side, goes_on in self._next_round(node, path):
-                    if side.flow != GO:
-                        paths.append(side)
-                    elif not goes_on:
-                        paths += self.run(node.orelse, side)
-                    else:
-                        inside, left = _ends_of_round(self.run(node.body, side))
-                        paths += left
-                        following += inside
-            self.tick(len(following) + len(paths))
-            for path in following:
-                self._forget_bound(node, path)
+                before = path.copy()
+                inside, left = self._one_round(node, path)
+                paths += left
+                for end in inside:
+                    self._forget_bound(node, end)
+                    goes_on = end.unsettle(before) or number < 2
+                    (following if goes_on else settled).append(end)
+            self.tick(len(following) + len(paths) + len(settled))
             here = following
-        return paths + [p for s in here for p in self._last_round(node, s)]
+        return paths + [p for s in settled + here for p in self._last_round(node, s)]
 
-    def _unbound(self, node: Loop, state: State) -> Paths:
-        """The first round as it is, where the loop may read a name before it has bound it."""
-        places = [(self.home(name), name) for name in self._changes(node).bound]
-        return [] if all(place in state.heap for place in places) else [state.copy()]
+    def _one_round(self, node: Loop, state: State) -> tuple[Paths, Paths]:
+        """The paths that go into a further round, and those that leave the loop."""
+        inside: Paths = []
+        left: Paths = []
+        for side, goes_on in self._next_round(node, state):
+            if side.flow != GO:
+                left.append(side)
+            elif not goes_on:
+                left += self.run(node.orelse, side)
+            else:
+                into, out_of = _ends_of_round(self.run(node.body, side))
+                inside += into
+                left += out_of
+        return inside, left
 
     def _changes(self, node: Loop) -> Changes:
         found = self._loops.get(node)
@@ -205,18 +212,19 @@ class Flow(Definitions):
         ended = state.copy()
         return [(s, True) for s in self.bind(node.target, inert(), state)] + [(ended, False)]
 
-    def _forget_bound(self, node: Loop, state: State, *, first: bool = False) -> None:
+    def _forget_bound(self, node: Loop, state: State) -> None:
         """What the loop binds, changes in place, or lets a function of the file bind."""
         changes = self._changes(node)
         for name in changes.bound:
             place = self.home(name), name
-            if first or place in state.heap:  # else the last round has deleted it
+            if place in state.heap:  # else it is not bound, or was deleted
                 state.heap[place] = Opaque()
         written, attributes = self.writes.names, self.writes.attributes
         for place in [*state.heap]:
             scope, name = place
             of_object = scope in self.classes or scope in self.objects
             if name in changes.in_place or name in written or (of_object and name in attributes):
+                environment.forget(state, state.heap[place])
                 state.heap[place] = Opaque()
         if changes.environment:
             environment.forget(state, External(environment.LIVE))
@@ -226,9 +234,10 @@ class Flow(Definitions):
         for here, iterable in self.evaluate(node.iter, state):
             if here.flow != GO:
                 paths.append(here)
-            elif isinstance(iterable, Sequence) and len(iterable.items) <= ROUND_LIMIT:
+            elif self.is_walked(iterable):
                 paths += self._known_rounds(node, iterable, here)
             else:
+                environment.forget_parts(here, [iterable])
                 for s, _ in self.iterate(iterable, node.iter, here):
                     paths += self._any_rounds(node, s) if s.flow == GO else [s]
         return paths
@@ -237,17 +246,24 @@ class Flow(Definitions):
 
     def _known_rounds(self, node: ast.For | ast.AsyncFor, items: Sequence, state: State) -> Paths:
         here, paths = [state], []
-        for item in items.items:
+        for position in range(len(items.items)):
             following: Paths = []
             for path in here:
-                for bound in self.bind(node.target, item, path):
+                now = path.current(items)
+                if not isinstance(now, Sequence):  # it was changed on the way
+                    paths += self._any_rounds(node, path)
+                    continue
+                for bound in self.bind(node.target, now.items[position], path):
                     ran = self.run(node.body, bound) if bound.flow == GO else [bound]
                     inside, left = _ends_of_round(ran)
                     following += inside
                     paths += left
             self.tick(len(following) + len(paths))
             here = following
-        return paths + [p for s in here for p in self.run(node.orelse, s)]
+        for path in here:
+            grown = not isinstance(path.current(items), Sequence)
+            paths += self._any_rounds(node, path) if grown else self.run(node.orelse, path)
+        return paths
 
 
 def _ends_of_round(paths: Paths) -> tuple[Paths, Paths]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import externals
 from codemod.reach.base import ROUND_LIMIT
-from codemod.reach.values import NONE, Const, Sequence, Text, Value, inert
+from codemod.reach.containers import Sequence
+from codemod.reach.expressions import set_of
+from codemod.reach.values import NONE, Const, Text, Value, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,8 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
     "tuple": tuple,
     "list": list,
     "sorted": sorted,
+    "set": set,
+    "frozenset": frozenset,
 }
 _CLASSES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float, "bytes": bytes}
 
@@ -63,7 +67,8 @@ def _on_constants(name: str, arguments: Arguments, state: State) -> Steps | None
         result = _FUNCTIONS[name](*(a.value for a in arguments if isinstance(a, Const)))
     except (TypeError, ValueError, OverflowError) as error:
         return [(state.raises(type(error)), NONE)]
-    return [(state, Const(result) if not isinstance(result, (list, tuple)) else inert())]
+    is_plain = not isinstance(result, (list, tuple, set, frozenset))
+    return [(state, Const(result) if is_plain else inert())]
 
 
 def _is_bytes(value: Value) -> bool:
@@ -76,7 +81,10 @@ def _on_sequence(name: str, arguments: Arguments, state: State) -> Steps | None:
         return None
     if name == "len":
         return [(state, Const(len(held.items)))]
-    return [(state, Sequence(held.items))] if name in ("tuple", "list") else None
+    if name in ("set", "frozenset"):
+        return [(state, set_of(held))]
+    kind = {"tuple": tuple, "list": list}.get(name)
+    return [(state, Sequence(held.items, kind))] if kind and held.is_ordered() else None
 
 
 def _any_or_all(name: str, value: Value, state: State) -> Steps | None:
@@ -106,26 +114,39 @@ def _range(arguments: Arguments, state: State) -> Steps | None:
     if not 1 <= len(bounds) == len(arguments) <= 3 or (len(bounds) == 3 and not bounds[2]):
         return None
     found = range(*bounds)
-    return [(state, Sequence(tuple(map(Const, found))))] if len(found) <= ROUND_LIMIT else None
+    if len(found) > ROUND_LIMIT:
+        return None
+    return [(state, Sequence(tuple(map(Const, found)), range))]
 
 
 def pure(receiver: Value, name: str, arguments: Arguments) -> Value | None:
     """A pure method on constants; a list of strings is a sequence of constants."""
-    if not isinstance(receiver, Const) or not all(isinstance(a, Const) for a in arguments):
+    if not isinstance(receiver, Const) or not all(map(_is_constant, arguments)):
         return None
     if name in ("encode", "decode") and arguments:
         return None  # a codec is code of its own
     if name == "format" and any(c in "0123456789{" for c in str(receiver.value).replace("{}", "")):
         return None  # a width may ask for a text of any size
     try:
-        result = getattr(receiver.value, name)(
-            *(a.value for a in arguments if isinstance(a, Const))
-        )
+        result = getattr(receiver.value, name)(*map(_constant, arguments))
     except (AttributeError, TypeError, ValueError, LookupError):
         return None
     if isinstance(result, (list, tuple)):
-        return Sequence(tuple(map(Const, result)))
+        return Sequence(tuple(map(Const, result)), type(result))
     return Const(result)
+
+
+def _is_constant(value: Value) -> bool:
+    """Whether it is a constant, or a tuple of them (`.startswith(("1", "t"))`)."""
+    if isinstance(value, Sequence):
+        return value.kind is tuple and all(isinstance(item, Const) for item in value.items)
+    return isinstance(value, Const)
+
+
+def _constant(value: Value) -> object:
+    if isinstance(value, Sequence):
+        return tuple(map(_constant, value.items))
+    return value.value if isinstance(value, Const) else None
 
 
 def text_after(receiver: Text, name: str) -> Value:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from codemod.reach import environment, externals, folding
 from codemod.reach.attributes import Attributes
-from codemod.reach.scopes import CHANGING, parameters
+from codemod.reach.containers import Mapping, Sequence
+from codemod.reach.scopes import parameters
 from codemod.reach.values import (
     NONE,
     Class,
     Const,
     External,
     Function,
-    Mapping,
     Method,
     Opaque,
-    Sequence,
     Super,
     Suppressor,
     Text,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 Arguments = list[Value]
 Keywords = dict[str, Value]
+EVERYTHING_ELSE = "*"  # keyword under which arguments are handed on that are not known
 
 
 class Library(Attributes):
@@ -41,7 +41,7 @@ class Library(Attributes):
     def call_method(
         self, method: Method, arguments: Arguments, keywords: Keywords, node: ast.expr, state: State
     ) -> Steps:
-        receiver, name = method.receiver, method.name
+        receiver, name = state.current(method.receiver), method.name
         values = [*arguments, *keywords.values()]
         if environment.is_environment(receiver):
             return self._call_environment(receiver, name, arguments, keywords, node, state)
@@ -49,9 +49,10 @@ class Library(Attributes):
             result = folding.pure(receiver, name, arguments) if not keywords else None
             if result is not None:
                 return [(state, result)]
-        if isinstance(receiver, Sequence) and name in CHANGING:
-            kept = all(value.inert() for value in (receiver, *values))
-            state.change_everywhere(receiver, Opaque(inert=kept))
+        if isinstance(receiver, Sequence) and name not in externals.READING_METHODS:
+            kept = all(value.inert() for value in values)
+            for value in (receiver, *values):
+                environment.forget(state, value, kept=kept)
         if isinstance(receiver, Text) and not arguments:
             return [(state, folding.text_after(receiver, name))]
         return self._some_method(receiver, name, values, node, state)
@@ -62,7 +63,8 @@ class Library(Attributes):
         endpoint = any(map(names_endpoint, [receiver, *values]))
         text = isinstance(receiver, (Const, Text)) and name in externals.PURE_METHODS
         kept = text or all(value.inert() for value in (receiver, *values))
-        result = Opaque(inert=kept, none=None if receiver.parts() else False, endpoint=endpoint)
+        result = Opaque(inert=kept, none=False if text else None, endpoint=endpoint)
+        self.use(values, node, state)
         if not text or name == "join":
             state = self.call_back([receiver, *values], node, state)
         return self.may_fail(state, result)
@@ -76,7 +78,7 @@ class Library(Attributes):
         node: ast.expr,
         state: State,
     ) -> Steps:
-        if name in environment.READS:
+        if name in environment.READS and EVERYTHING_ELSE not in keywords:
             named = [keywords[k] for k in ("key", "default") if k in keywords]
             given = [*arguments, *named]
             if given:
@@ -118,9 +120,14 @@ class Library(Attributes):
         if not externals.harmless(path):
             return self._foreign(path, values, node, state)
         if externals.exception_class(path):
-            return [(state, inert())]
+            for value in values:
+                environment.forget(state, value, kept=True)
+            return [(self.call_back(values, node, state), inert())]
         if externals.changes(path):
             self._forget_all(values, state)
+        self._lend(path, values, state)
+        if path in externals.ASKING_CLASSES:
+            state = self.call_back(values[1:], node, state)
         plain = path in externals.PLAIN_RESULTS
         kept = plain or all(v.inert() or (isinstance(v, External) and v.known) for v in values)
         result = Opaque(
@@ -132,6 +139,16 @@ class Library(Attributes):
             state = self.call_back(values, node, state)
         self.use(values, node, state)
         return self.may_fail(state, result)
+
+    def _lend(self, path: str, values: Arguments, state: State) -> None:
+        """What is given back may be one of the arguments, or be in one, and be changed then."""
+        if path in externals.PLAIN_RESULTS:
+            return
+        if path.startswith("builtins.") and path not in externals.RETURNING_ARGUMENTS:
+            environment.forget_parts(state, values)
+            return
+        for value in values:
+            environment.forget(state, value, kept=True)
 
     def _foreign(self, path: str, values: Arguments, node: ast.expr, state: State) -> Steps:
         """Something of another file: it may ask, and change what it is given."""
@@ -222,7 +239,7 @@ def _static(value: Value) -> Value:
 def _result_of(path: str, arguments: Arguments, keywords: Keywords, state: State) -> Value | None:
     """Library functions that only make a value."""
     if path == "contextlib.suppress":
-        return Suppressor(tuple(arguments))
+        return Suppressor((*arguments, *keywords.values()))
     if path == "logging.getLogger":
         return External("logging.getLogger()", known=True)
     if path not in ("builtins.dict", "copy.copy", "copy.deepcopy") or keywords:
@@ -230,4 +247,8 @@ def _result_of(path: str, arguments: Arguments, keywords: Keywords, state: State
     if not arguments:
         return Mapping({})
     plain = len(arguments) == 1 and environment.is_environment(arguments[0])
+    if path == "copy.deepcopy" and any(part.parts() for part in arguments[0].parts()):
+        return None  # it copies what is in it, too
+    if path == "copy.copy" and isinstance(arguments[0], External):
+        return arguments[0] if plain else None  # such a copy writes to the same environment
     return environment.copy_of(state, arguments[0]) if plain else None

@@ -7,9 +7,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from codemod.reach import environment
+from codemod.reach.containers import EnvironmentCopy, Mapping, Sequence
 from codemod.reach.expressions import Expressions, made_of
 from codemod.reach.state import GO, VARIABLE, State
-from codemod.reach.values import NONE, Const, Opaque, Sequence, Value, inert
+from codemod.reach.values import NONE, Const, Function, Opaque, Text, Value, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,13 +101,17 @@ class Operators(Expressions):
             return self.computed(function, both, state)
         if isinstance(operation, ast.Mod) and isinstance(left, Const) and left.value == "%s":
             return self._as_text(right, state)
+        if function and not _may_do(function, both):
+            return [(state.raises(TypeError), NONE)]
+        environment.forget_parts(state, both)
         plain = any(isinstance(v, Const) for v in both)
         joined = plain and isinstance(operation, ast.Add)
         return self.may_fail(state, made_of(both, plain=plain), TypeError if joined else None)
 
     def _as_text(self, value: Value, state: State) -> Steps:
         """`"%s" % value`, of a tuple of one too."""
-        held = value.items[0] if isinstance(value, Sequence) and len(value.items) == 1 else value
+        is_one = isinstance(value, Sequence) and value.kind is tuple and len(value.items) == 1
+        held = value.parts()[0] if is_one else value
         known = isinstance(held, Const) and not isinstance(value, Const)
         return [(state, Const(str(held.value)) if known and isinstance(held, Const) else inert())]
 
@@ -156,6 +161,8 @@ class Operators(Expressions):
             return [(state, inert())]
         if isinstance(left, Const) and isinstance(right, Const):
             return self.computed(function, [left, right], state)
+        if not _may_do(function, [left, right]):
+            return [(state.raises(TypeError), NONE)]
         return [(state, inert())] if kind in _SAME else self.may_fail(state, inert(), TypeError)
 
     def _contains(self, node: ast.Compare, item: Value, holder: Value, state: State) -> Steps:
@@ -186,10 +193,39 @@ class Operators(Expressions):
         """The result on constants; what it raises on them is raised."""
         try:
             result = function(*(v.value for v in values if isinstance(v, Const)))
-        except (TypeError, ValueError, ArithmeticError) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
             return [(state.raises(type(error)), NONE)]
         large = isinstance(result, (str, bytes)) and len(result) > 10_000
         return [(state, inert() if large else Const(result))]
+
+
+_SAMPLES: tuple[tuple[type[Value], object], ...] = (
+    (Text, "text"),
+    (Mapping, {}),
+    (EnvironmentCopy, {}),
+    (Function, len),
+)
+
+
+def _may_do(function: Callable[..., object], values: list[Value]) -> bool:
+    """Whether values of these classes may be added, compared, and so on."""
+    samples = []
+    for value in values:
+        kinds = [sample for kind, sample in _SAMPLES if isinstance(value, kind)]
+        if isinstance(value, Const):
+            kinds = [value.value]
+        elif type(value) is Sequence:
+            kinds = [value.kind()] if value.kind is not range else [range(0)]
+        if not kinds or function is operator.mod:
+            return True
+        samples += kinds
+    try:
+        function(*samples)
+    except TypeError:
+        return False
+    except (ValueError, ArithmeticError):
+        return True
+    return True
 
 
 def _pads(template: Value) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+from codemod.reach import environment
 from codemod.reach.scopes import bound_names
 from codemod.reach.state import GO, State
-from codemod.reach.values import Const, Opaque, Text, Value
+from codemod.reach.values import Const, Instance, Opaque, Text, Value
 
 if TYPE_CHECKING:
     from codemod.reach.definitions import Definitions
@@ -30,13 +31,26 @@ def _match(
     walk: Definitions, pattern: ast.pattern, subject: Value, state: State
 ) -> list[tuple[State, bool]]:
     answer = _answer(walk, pattern, subject, state)
+    _look_at(walk, pattern, subject, state)
+    other = state.copy()
     if answer is None:
-        for name in bound_names([pattern]):
-            _bind(walk, name, Opaque(inert=subject.inert()), state)
-        return [(state, True), (state.copy(), False)]
-    if answer and isinstance(pattern, ast.MatchAs) and pattern.name:
-        _bind(walk, pattern.name, subject, state)
-    return [(state, answer)]
+        environment.forget_parts(state, [subject])
+    for name in bound_names([pattern]) if answer is not False else ():
+        # What is known to match is matched as a whole: its names stand for the subject.
+        _bind(walk, name, subject if answer else Opaque(inert=subject.inert()), state)
+    return [(state, answer)] if answer is not None else [(state, True), (other, False)]
+
+
+def _look_at(walk: Definitions, pattern: ast.pattern, subject: Value, state: State) -> None:
+    """An object is compared, and its attributes are looked up; so are those of a pattern."""
+    for node in ast.walk(pattern):
+        if isinstance(node, ast.MatchValue):
+            walk.use([subject], node.value, state)
+            reached = [s for s, _ in walk.evaluate(node.value, state.copy()) if s.reached]
+            for after in reached:
+                state.may_reach(after.trail)
+        elif isinstance(node, ast.MatchClass) and isinstance(subject, Instance):
+            state.may_reach(walk.trail(node.cls, state))
 
 
 def _bind(walk: Definitions, name: str, value: Value, state: State) -> None:
@@ -54,7 +68,15 @@ def _answer(walk: Definitions, pattern: ast.pattern, subject: Value, state: Stat
         return subject.value is pattern.value if isinstance(subject, Const) else None
     if isinstance(pattern, ast.MatchValue):
         return _equals(walk, pattern.value, subject, state)
+    if _is_built_in(pattern) and len(pattern.patterns) == 1:
+        whole = ast.MatchClass(pattern.cls, [], pattern.kwd_attrs, pattern.kwd_patterns)
+        inner = _answer(walk, pattern.patterns[0], subject, state)
+        return _all([_is_a(whole, subject), inner])  # `str(x)`: x is the string itself
     return _is_a(pattern, subject)
+
+
+def _is_built_in(pattern: ast.pattern) -> TypeGuard[ast.MatchClass]:
+    return isinstance(pattern, ast.MatchClass) and ast.unparse(pattern.cls) in _BUILTIN_CLASSES
 
 
 def _equals(walk: Definitions, node: ast.expr, subject: Value, state: State) -> bool | None:
@@ -71,19 +93,24 @@ def _is_a(pattern: ast.pattern, subject: Value) -> bool | None:
     """
     if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
         return False if isinstance(subject, (Const, Text)) else None
-    plain = (
-        isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns
-    )
-    if plain and isinstance(subject, Const):
-        kind = _BUILTIN_CLASSES.get(ast.unparse(pattern.cls))  # type: ignore[attr-defined]
-        return isinstance(subject.value, kind) if kind else None
-    return None
+    if not _is_built_in(pattern) or pattern.patterns or pattern.kwd_patterns:
+        return None
+    kind = _BUILTIN_CLASSES[ast.unparse(pattern.cls)]
+    if not isinstance(subject, (Const, Text)):
+        return None
+    return kind is str if isinstance(subject, Text) else isinstance(subject.value, kind)
 
 
 def _any(answers: list[bool | None]) -> bool | None:
     if True in answers:
         return True
     return None if None in answers else False
+
+
+def _all(answers: list[bool | None]) -> bool | None:
+    if False in answers:
+        return False
+    return None if None in answers else True
 
 
 _BUILTIN_CLASSES: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float}

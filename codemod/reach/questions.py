@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from codemod.reach import environment
 from codemod.reach.base import MODULE, inherited
 from codemod.reach.scopes import FunctionNode, Writes, parameters
 from codemod.reach.state import (
@@ -122,13 +123,15 @@ class File:
         self._known = World(None, names=names, environment=environment, results=results)
         self._writes = Writes(tree)
         self._walker = Walker(self._known, self._writes)
+        # What the environment holds at import is not what it holds later, unless it was changed.
+        self._untouched = inert()
         self._states = self._run(tree)
 
     def _run(self, tree: ast.Module) -> list[State]:
         """The file's own statements: one state for each way that they may go."""
         walker = self._walker
         walker.importing = True
-        start = State(inert())  # what the environment holds at import is not what it holds later
+        start = State(self._untouched)
         states = [state for state in walker.run(tree.body, start) if state.flow == GO]
         walker.importing = False
         for state in states:
@@ -151,8 +154,9 @@ class File:
         entered = {*self._walker.entered}
         if set_elsewhere := self._places(lambda writers: bool(writers - entered)):
             first = self._walk(names, key, _forgotten(self._states, set_elsewhere))
-        if set_anywhere := self._places(bool):
-            later = self._walk(names, key, _forgotten(self._states, set_anywhere))
+        if (set_anywhere := self._places(bool)) or first.changed or first.left:
+            states = [*_forgotten(self._states, set_anywhere)]
+            later = self._walk(names, key, _called_once(states, first))
         looked = self._walker.looked
         return {
             node: Answer(function, paths, later.get(node, (function, []))[1], looked)
@@ -166,26 +170,28 @@ class File:
         for state in states:
             for function in _live(state, names):
                 start = state.copy()
-                start.skip, start.wrote_key = variable_in(walker.world), ()
+                if start.skip is self._untouched:
+                    start.skip, start.wrote_key = variable_in(walker.world), ()
                 call = ast.copy_location(ast.Name(id="_", ctx=ast.Load()), function.node)
                 walker.awaited.add(call)
                 arguments, keywords = _given(function, key)
                 paths = found.setdefault(function.node, (function, []))[1]
-                for path, value in walker.call(function, arguments, keywords, call, start):
+                for path, value in walker.call(function, arguments, keywords, call, start.copy()):
                     ended = path if path.flow != GO else path.leaves(RETURN, value)
                     paths.append(ended)
+                    found.note(ended, start)
         return found
 
     def _places(self, wanted: Callable[[set[ast.AST]], bool]) -> set[Place]:
         """What functions of the file change of the file's own names and of its classes."""
         names = {name for name, by in self._writes.names.items() if wanted(by)}
         attributes = {name for name, by in self._writes.attributes.items() if wanted(by)}
-        classes = self._walker.classes
+        holders = {*self._walker.classes} | self._walker.objects
         return {
             (scope, name)
             for state in self._states
             for scope, name in state.heap
-            if (scope == MODULE and name in names) or (scope in classes and name in attributes)
+            if (scope == MODULE and name in names) or (scope in holders and name in attributes)
         }
 
     def unfollowed(self, names: Iterable[str]) -> bool:
@@ -211,7 +217,35 @@ Place = tuple[int, str]
 
 
 class Walked(dict[FunctionNode, tuple[Function, list[State]]]):
-    """The paths of each function that was walked."""
+    """The paths of each function that was walked, and what a call of one leaves behind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changed: list[Value] = []  # containers
+        self.left: dict[tuple[object, ...], State] = {}  # paths that end in another environment
+
+    def note(self, path: State, start: State) -> None:
+        """Remember what a path has changed."""
+        self.changed += [old for old, _ in path.changed_since(start)]
+        if path.skip is not start.skip or path.wrote_key != start.wrote_key:
+            self.left.setdefault((*map(_known, (path.skip, *(path.wrote_key or ()))),), path)
+
+
+def _known(value: Value | None) -> object:
+    return value.value if isinstance(value, Const) else type(value)
+
+
+def _called_once(states: Sequence[State], first: Walked) -> Iterator[State]:
+    """The states of the file after a first call."""
+    for state in states:
+        new = state.copy()
+        for container in first.changed:
+            environment.forget(new, container)
+        yield new
+        for path in first.left.values():
+            again = new.copy()
+            again.skip, again.wrote_key = path.skip, path.wrote_key
+            yield again
 
 
 def _forgotten(states: Iterable[State], places: set[Place]) -> Iterator[State]:

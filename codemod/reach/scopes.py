@@ -12,7 +12,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Methods that change what they are called on.
 CHANGING = frozenset(
     "append extend insert remove clear update add discard sort reverse pop popitem setdefault "
-    "__setitem__ __delitem__ difference_update intersection_update appendleft".split()
+    "__setitem__ __delitem__ difference_update intersection_update appendleft extendleft popleft "
+    "rotate symmetric_difference_update move_to_end subtract __iadd__ __imul__ __isub__ __iand__ "
+    "__ior__ __ixor__".split()
 )
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codemod.reach.containers import Container, View
 from codemod.reach.values import NONE, Const, Opaque, Text
 
 if TYPE_CHECKING:
     import ast
 
     from codemod.reach.scopes import FunctionNode
-    from codemod.reach.values import Value
+    from codemod.reach.values import Done, Value
 
 GO, RETURN, RAISE, BREAK, CONTINUE, STOP = range(6)  # how a path goes on
 NOT, MAYBE, SURE = range(3)  # whether it has reached the metadata server
@@ -65,6 +66,7 @@ class State:
     """One path. Copied where paths part; never shared between two of them."""
 
     __slots__ = (
+        "became",
         "calls",
         "certain",
         "exception",
@@ -84,6 +86,7 @@ class State:
 
     def __init__(self, skip: Value | None) -> None:
         self.heap: dict[tuple[int, str], Value] = {}
+        self.became: Done = {}  # what objects are now, for those who hold them outside the heap
         self.skip = skip  # what os.environ holds for the variable now
         self.flow = GO
         self.value: Value = NONE  # what a RETURN returns
@@ -129,11 +132,62 @@ class State:
 
     def change_everywhere(self, old: Value, new: Value) -> None:
         """Let all that stands for this very object, or holds it, have what became of it."""
-        done: dict[int, Value] = {}
+        done: Done = {id(old): (old, new)}
         is_container = not isinstance(old, Opaque)
         for place, value in self.heap.items():
             if value is old or value.holds_unknown() or (is_container and value.parts()):
                 self.heap[place] = value.replaced(old, new, done)
+        self.became = self.became | {k: pair for k, pair in done.items() if pair[0] is not pair[1]}
+
+    def current(self, value: Value) -> Value:
+        """What an object is now that was taken from the heap, or made, some time ago."""
+        if not self.became:
+            return value
+        while (found := self.became.get(id(value))) is not None:
+            value = found[1]
+        if not isinstance(value, Container):
+            return value
+        if isinstance(value, View) and id(value.source) in self.became:
+            return Opaque(inert=value.inert())
+        mine = value.parts()
+        parts = tuple(map(self.current, mine))
+        if all(a is b for a, b in zip(parts, mine, strict=True)):
+            return value
+        made = value.with_parts(parts)
+        self.became = self.became | {id(value): (value, made)}
+        return made
+
+    def changed_since(self, before: State) -> list[tuple[Value, Value]]:
+        """The containers that were changed, and what they are now."""
+        return [
+            pair
+            for key, pair in self.became.items()
+            if key not in before.became and not isinstance(pair[0], Opaque)
+        ]
+
+    def unsettle(self, before: State) -> bool:
+        """All that changed since then may have changed or not; whether some of it was known."""
+        containers, changed = self.changed_since(before), self.places_since(before)
+        for _, new in containers:
+            self.change_everywhere(self.current(new), Opaque())
+        for place in changed:
+            if place in self.heap:
+                kept = self.heap[place].inert() and before.heap[place].inert()
+                self.heap[place] = Opaque(inert=kept)
+        news = any(not isinstance(before.heap[place], Opaque) for place in changed)
+        if self.skip is not before.skip or self.wrote_key != before.wrote_key:
+            news = news or not isinstance(before.skip, Opaque)
+            self.skip, self.wrote_key = Opaque(inert=True), None
+        return news or bool(containers)
+
+    def places_since(self, before: State) -> set[tuple[int, str]]:
+        """The places that hold something else than then."""
+        return {place for place, held in before.heap.items() if self.heap.get(place) is not held}
+
+    def touch(self, value: Value) -> None:
+        """Somebody who is not known may change what this value holds."""
+        if isinstance(value, Opaque) and value.truth() is not None:
+            self.change_everywhere(value, value.with_any_truth())
 
 
 def variable_in(world: World) -> Value | None:

@@ -12,7 +12,6 @@ from codemod.reach import externals
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable
 
 ENDPOINT_MARKS = (
     "metadata.google",
@@ -21,6 +20,9 @@ ENDPOINT_MARKS = (
     "metadata-flavor",
     "gce_metadata",
 )
+
+
+Done = dict[int, tuple["Value", "Value"]]  # what became of an object, by its id
 
 
 class Value:
@@ -52,7 +54,7 @@ class Value:
         self,
         old: Value,
         new: Value,
-        done: dict[int, Value],  # noqa: ARG002 - for those with parts
+        done: Done,  # noqa: ARG002 - for those with parts
     ) -> Value:
         """The same with `new` for `old` in it; `done` keeps what two names share one object."""
         return new if self is old else self
@@ -128,6 +130,10 @@ class Opaque(Value):
             endpoint=self.endpoint,
         )
 
+    def with_any_truth(self) -> Opaque:
+        """The same value after something that may have emptied or filled it."""
+        return Opaque(inert=self._inert, none=self._none, endpoint=self.endpoint)
+
 
 class External(Value):
     """Something that the file takes from elsewhere, by its dotted path (`os.environ.get`)."""
@@ -139,7 +145,7 @@ class External(Value):
         self.known = known  # of the standard library: neither None nor false
 
     def truth(self) -> bool | None:
-        return True if self.known else None
+        return True if self.known and self.path != "os.environ" else None  # which may be empty
 
     def is_none(self) -> bool | None:
         return False if self.known else None
@@ -242,92 +248,6 @@ class Suppressor(Value):
 
     def __init__(self, kinds: tuple[Value, ...]) -> None:
         self.kinds = kinds
-
-
-def _any_unknown(values: Iterable[Value]) -> bool:
-    return any(isinstance(value, Opaque) or value.holds_unknown() for value in values)
-
-
-class Sequence(Value):
-    """A tuple, list or set whose items are known."""
-
-    __slots__ = ("_unknown", "items")
-
-    def __init__(self, items: tuple[Value, ...]) -> None:
-        self.items = items
-        self._unknown = _any_unknown(items)
-
-    def holds_unknown(self) -> bool:
-        return self._unknown
-
-    def truth(self) -> bool:
-        return bool(self.items)
-
-    def inert(self) -> bool:
-        return all(item.inert() for item in self.items)
-
-    def parts(self) -> tuple[Value, ...]:
-        return self.items
-
-    def replaced(self, old: Value, new: Value, done: dict[int, Value]) -> Value:
-        if self is old:
-            return new
-        if isinstance(old, Opaque) and not self._unknown:
-            return self
-        if id(self) not in done:
-            items = tuple(item.replaced(old, new, done) for item in self.items)
-            same = all(a is b for a, b in zip(items, self.items, strict=True))
-            done[id(self)] = self if same else Sequence(items)
-        return done[id(self)]
-
-
-class Mapping(Value):
-    """A dict with constant keys."""
-
-    __slots__ = ("_unknown", "entries")
-
-    def __init__(self, entries: dict[object, Value]) -> None:
-        self.entries = entries
-        self._unknown = _any_unknown(entries.values())
-
-    def holds_unknown(self) -> bool:
-        return self._unknown
-
-    def truth(self) -> bool:
-        return bool(self.entries)
-
-    def inert(self) -> bool:
-        return all(value.inert() for value in self.entries.values())
-
-    def parts(self) -> tuple[Value, ...]:
-        return (*map(Const, self.entries), *self.entries.values())
-
-    def replaced(self, old: Value, new: Value, done: dict[int, Value]) -> Value:
-        if self is old:
-            return new
-        if isinstance(old, Opaque) and not self._unknown:
-            return self
-        if id(self) not in done:
-            entries = {k: v.replaced(old, new, done) for k, v in self.entries.items()}
-            same = all(entries[k] is v for k, v in self.entries.items())
-            done[id(self)] = self if same else Mapping(entries)
-        return done[id(self)]
-
-
-class EnvironmentCopy(Value):
-    """A copy of `os.environ`: what it holds for the variable (None: absent), and for the key.
-
-    The latter is said as in `State.wrote_key`.
-    """
-
-    __slots__ = ("skip", "wrote_key")
-
-    def __init__(self, skip: Value | None, wrote_key: tuple[Value | None, ...] | None = ()) -> None:
-        self.skip = skip
-        self.wrote_key = wrote_key
-
-    def inert(self) -> bool:
-        return True
 
 
 class Method(Value):

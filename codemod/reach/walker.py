@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from codemod.reach import externals
 from codemod.reach.flow import Flow
 from codemod.reach.state import GO, RAISE, STOP, State
-from codemod.reach.values import External, Opaque, Suppressor, Value, inert
+from codemod.reach.values import External, Opaque, Suppressor, Value
 
 if TYPE_CHECKING:
     import ast
@@ -52,19 +52,28 @@ class Walker(Flow):
             return True
         trial = state.copy().leaves(GO)
         values = [v for s, v in self.evaluate(kind, trial) if s.flow == GO]
-        return self._caught(state.exception, values[0].parts() or (values[0],)) if values else None
+        if len(values) != 1:
+            return None
+        return self._caught(state.exception, values[0].parts() or (values[0],))
 
     def _handler(self, handler: ast.ExceptHandler, state: State) -> Paths:
         state.handling = (*state.handling, (state.exception, state.certain))
         state.leaves(GO)
         if handler.name:
-            state.heap[self.home(handler.name), handler.name] = inert()
+            state.heap[self.home(handler.name), handler.name] = Opaque(
+                inert=not self._may_have_methods(state.exception), none=False
+            )
         paths = self.run(handler.body, state)
         for path in paths:
             path.handling = path.handling[:-1]
             if handler.name:
                 path.heap.pop((self.home(handler.name), handler.name), None)
         return paths
+
+    def _may_have_methods(self, exception: type[BaseException] | None) -> bool:
+        """Whether an exception may be of a class of the file, that may have code of its own."""
+        own = {self.exception_of(cls) for cls in [*self.classes.values()]} - {None}
+        return bool(own) if exception is None else exception in own
 
     def _finally(self, body: list[ast.stmt], state: State) -> Paths:
         if not body or state.flow == STOP:
@@ -74,7 +83,7 @@ class Walker(Flow):
         paths = self.run(body, state)
         for path in paths:
             if path.flow == GO:
-                path.flow, path.value = flow, value
+                path.flow, path.value = flow, path.current(value)
                 path.exception, path.certain = exception, certain
         return paths
 
