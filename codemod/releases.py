@@ -95,6 +95,14 @@ def known(source: bytes) -> Known | None:
     return _by_bytes(source.replace(b"\r\n", b"\n"), "newlines") if b"\r\n" in source else None
 
 
+def needing(patch_id: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The families that need a patch, oldest first: the name of each and its releases."""
+    import tomllib
+
+    families = tomllib.loads(_text().decode())["family"]
+    return [(f["name"], tuple(f["releases"])) for f in families if patch_id in f["needs"]]
+
+
 def newest() -> str:
     """The newest release that the table has, in the order of PEP 440."""
     import tomllib

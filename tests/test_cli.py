@@ -116,6 +116,14 @@ def test_json_follows_its_schema(tree: Path, command: str) -> None:
 def test_list_names_every_patch_and_its_examples() -> None:
     assert "skip_mds_env_value" in run("list").stdout
     assert "becomes" in run("list", "--examples").stdout
+    for patch, families in {
+        "skip_mds_env_value": "A1, A2, B1, B2, B3, C, D1, D2, D3, D4, D5, D6, D7, D8 (44 releases,"
+        " 0.4.21 to 0.12.0.1)",
+        "skip_mds_detection": "A1, A2, B1, B2, B3 (15 releases, 0.4.21 to 0.4.35)",
+        "single_slice_defaults": "A1, A2 (5 releases, 0.4.21 to 0.4.25)",
+    }.items():
+        block = run("list").stdout.partition(f"{patch}\n")[2].partition("\n\n")[0]
+        assert f"families: {families}\n" in block
     assert run("list", "-q").stdout == ""
     found = document(run("list", "--format", "json"), "list")
     assert [patch["id"] for patch in found["patches"]] == [p.id for p in load()]  # type: ignore[attr-defined]

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from codemod.releases import needing
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -77,6 +79,7 @@ def _patch(patch: Patch) -> dict[str, Any]:
         "forwarded": patch.forwarded,
         "fixed_upstream_in": patch.fixed_upstream_in,
         "releases": patch.releases,
+        "families": {name: list(releases) for name, releases in needing(patch.id)},
         "requires": list(patch.requires),
         "examples": [
             {"name": e.name, "status": e.status, "before": e.before, "after": e.after}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codemod.model import Guard, Outcome, Reason, Status
+from codemod.releases import needing
 from codemod.textfile import show
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def _patch_text(patch: Patch, *, examples: bool) -> str:
         patch.id,
         f"  {patch.title}",
         f"  needed by: jax {patch.releases}    upstream has it in: {upstream}",
+        *_families(patch),
         f"  bug: {patch.bug}",
     ]
     if patch.requires:
@@ -105,6 +107,16 @@ def _patch_text(patch: Patch, *, examples: bool) -> str:
         if example.after is not None:
             lines += ["  becomes", *_indented(example.after)]
     return "\n".join(lines) + "\n"
+
+
+def _families(patch: Patch) -> list[str]:
+    """The families of releases that the table has for a patch; none for somebody's own."""
+    found = needing(patch.id)
+    if not found:
+        return []
+    names = ", ".join(name for name, _ in found)
+    count = sum(len(releases) for _, releases in found)
+    return [f"  families: {names} ({count} releases, {found[0][1][0]} to {found[-1][1][-1]})"]
 
 
 def _indented(source: str) -> list[str]:
