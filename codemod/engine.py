@@ -77,9 +77,9 @@ def _settled(patch: Patch, known: releases.Known) -> Step | None:
     if finding is None:
         return None
     if finding.status is Status.FIXED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY)
+        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY, why=known.what)
     if finding.status is Status.NOT_AFFECTED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.NONE)
+        return Step(patch=patch, finding=finding, outcome=Outcome.NONE, why=known.what)
     if known.how == "lfs":
         why = f"a Git LFS pointer to {known.what}: run `git lfs pull` first"
         return _refused(patch, finding, why, None)

@@ -6,12 +6,12 @@ the table is searched as text, and only the family that is found in it is parsed
 
 from __future__ import annotations
 
-import functools
 import os
-from typing import TYPE_CHECKING, Any, Literal
 
+TYPE_CHECKING = False  # `typing` itself takes longer to load than this module to decide
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, Literal
 
     from codemod.model import Evidence, Finding
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]  # a family as the table has it
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
+LARGEST = 1 << 20  # bytes that are worth reading: every file in the table is far smaller
 FAMILY = b"\n[[family]]\n"
 
 
@@ -30,30 +31,54 @@ class Known:
     """
 
     # No dataclass: to load those takes longer than all that is done here.
-    __slots__ = ("_seen", "family", "how", "patched", "releases")
+    __slots__ = ("_block", "_row", "how", "patched")
 
-    def __init__(self, row: Row, *, patched: bool, how: How) -> None:
-        self.family: str = row["name"]
-        self.releases: tuple[str, ...] = tuple(row["releases"])
+    def __init__(self, block: bytes, *, patched: bool, how: How) -> None:
+        self._block = block
+        self._row: Row = {}
         self.patched = patched
         self.how = how
-        self._seen: dict[str, Row] = row["after" if patched else "before"]
+
+    @property
+    def family(self) -> str:
+        """The name of the family of releases that have this file."""
+        return str(self._parsed()["name"])
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that have this file, oldest first."""
+        line = self._block.partition(b"\nreleases = ")[2].partition(b"\n")[0]
+        return tuple(line.decode().split('"')[1::2])
 
     @property
     def what(self) -> str:
         """The file in words."""
-        span = self.releases[0]
-        if len(self.releases) > 1:
-            span += f" to {self.releases[-1]}"
+        first, *_, last = self.releases * 2
+        span = first if first == last else f"{first} to {last}"
         return f"the file of jax {span}{' with all patches' if self.patched else ''}"
+
+    @property
+    def fixed(self) -> int:
+        """The number of patches that find it fixed, 0 where one of the tool's finds else."""
+        part = b"[family.after]\n" if self.patched else b"[family.before]\n"
+        rows = self._block.partition(part)[2].partition(b"\n[")[0].strip().splitlines()
+        return len(rows) if all(b' = {status = "fixed",' in row for row in rows) else 0
+
+    def _parsed(self) -> Row:
+        if not self._row:
+            import tomllib
+
+            self._row = tomllib.loads(self._block.decode())["family"][0]
+        return self._row
 
     def finding(self, patch_id: str) -> Finding | None:
         """What the probe of a patch says of the file; None for a patch that is not the tool's."""
-        if patch_id not in self._seen:
+        seen: dict[str, Row] = self._parsed()["after" if self.patched else "before"]
+        if patch_id not in seen:
             return None
         from codemod.model import Finding, Guard, Reason, Status
 
-        row = self._seen[patch_id]
+        row = seen[patch_id]
         return Finding(
             status=Status(row["status"]),
             reason=Reason(row["reason"]),
@@ -152,23 +177,19 @@ def _behind_pointer(source: bytes) -> Known | None:
 
 def _by_digest(digest: bytes, size: bytes, how: How) -> Known | None:
     """A release's own file before a patched one: upstream may come to the very bytes of ours."""
-    for prefix in ("", "patched_"):
-        at = _text().find(b'\n%ssha256 = "%s"\n' % (prefix.encode(), digest))
+    for prefix in (b"", b"patched_"):
+        at = _text().find(b'\n%ssha256 = "%s"\n' % (prefix, digest))
         if at >= 0:
-            row = _family_at(at)
-            if b"%d" % row[f"{prefix}size"] == size:
-                return Known(row, patched=bool(prefix), how=how)
+            block = _block_at(at)
+            if b"\n%ssize = %s\n" % (prefix, size) in block:
+                return Known(block, patched=bool(prefix), how=how)
     return None
 
 
-def _family_at(place: int) -> Row:
+def _block_at(place: int) -> bytes:
     """The family that the text has there: `[[family]]` and all up to the next one."""
-    import tomllib
-
     start, end = _text().rindex(FAMILY, 0, place), _text().find(FAMILY, place)
-    block = _text()[start:] if end < 0 else _text()[start:end]
-    row: Row = tomllib.loads(block.decode())["family"][0]
-    return row
+    return _text()[start:] if end < 0 else _text()[start:end]
 
 
 def builtin_folder() -> str:
@@ -178,7 +199,11 @@ def builtin_folder() -> str:
     return inside if os.path.isdir(inside) else beside  # noqa: PTH112
 
 
-@functools.cache
+_read: list[bytes] = []  # the table, once it was needed
+
+
 def _text() -> bytes:
-    with open(os.path.join(builtin_folder(), "releases.toml"), "rb") as file:  # noqa: PTH118, PTH123
-        return file.read()
+    if not _read:
+        with open(os.path.join(builtin_folder(), "releases.toml"), "rb") as file:  # noqa: PTH118, PTH123
+            _read.append(file.read())
+    return _read[0]

@@ -25,13 +25,14 @@ _SUMMARY = {
     Outcome.FAILED: "failed",
 }
 
+_WELL = (Outcome.ALREADY, Outcome.NONE)  # nothing was to be done
+
 
 def to_text(report: Report, *, verbose: bool = False) -> str:
     """The whole report, with a line break at the end."""
     lines: list[str] = []
-    for file, rows in _by_file(report.results).items():
-        version = rows[0].jax_version
-        lines.append(f"{show(file)} (jax {version})" if version else show(file))
+    for file, rows in _by_file(report.results, every=verbose).items():
+        lines.append(show(file) + _version(rows))
         for row in rows:
             lines.append(_line(row))
             if verbose:
@@ -40,13 +41,19 @@ def to_text(report: Report, *, verbose: bool = False) -> str:
     return "\n".join([*lines, summary(report)]) + "\n"
 
 
-def _by_file(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The rows of each file; those that all say the same are one, for every patch."""
+def _version(rows: Sequence[Result]) -> str:
+    """What the copy says that it is, unless its bytes say it better."""
+    known = all(row.message and row.outcome in _WELL for row in rows)
+    return f" (jax {rows[0].jax_version})" if rows[0].jax_version and not known else ""
+
+
+def _by_file(results: Sequence[Result], *, every: bool = False) -> dict[str, list[Result]]:
+    """The rows of each file; those that all say the same are one, unless every one is wanted."""
     files: dict[str, list[Result]] = {}
     for row in results:
         files.setdefault(row.file, []).append(row)
-    for file, rows in files.items():
-        alike = {(row.outcome, row.line, row.message) for row in rows}
+    for file, rows in () if every else files.items():
+        alike = {(row.outcome, row.message) for row in rows}
         if len(alike) == 1 and len(rows) > 1 and rows[0].message:
             files[file] = [replace(rows[0], patch="every patch")]
     return files
@@ -72,6 +79,8 @@ def _why(row: Result) -> str:
         return f"{row.reason}: {place}{row.message}" if drifted else f"{place}{row.message}"
     if row.status is Status.AFFECTED:
         return f"line {row.line}: {row.evidence[0].text}" if row.evidence else str(row.reason)
+    if row.message:
+        return row.message
     if row.outcome is Outcome.ALREADY:
         return _fixed(row)
     return "" if row.outcome is Outcome.APPLIED else str(row.reason)

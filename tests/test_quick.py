@@ -1,0 +1,98 @@
+"""A fixed release's file is answered without click, in the words of the command, or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from codemod.cli import cli
+from codemod.engine import plan
+from codemod.quick import answered
+from codemod.registry import load
+from tests.releases import AFFECTED, MEMBER, source
+
+
+def fixed(version: str) -> bytes:
+    return plan(source(version), load()).after
+
+
+def put(folder: Path, content: bytes) -> Path:
+    path = folder / MEMBER
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import sys, atexit\n"
+        "atexit.register(lambda: print('LOADED', *sys.modules, file=sys.stderr))\n"
+        "from codemod.__main__ import main\nmain()\n"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("version", ["0.4.21", "0.4.30", AFFECTED[-1]])
+def test_it_says_what_the_command_says_and_loads_no_click(version: str, tmp_path: Path) -> None:
+    files = [put(tmp_path / "a", fixed(version)), put(tmp_path / "b", fixed("0.8.0"))]
+    done = run("apply", *files)
+    result = CliRunner().invoke(cli, ["apply", *map(str, files)])
+    assert (done.returncode, done.stdout) == (result.exit_code, result.stdout) == (0, done.stdout)
+    assert "already" in done.stdout
+    loaded = done.stderr.split()
+    assert not {"click", "libcst", "codemod.cli", "codemod.model", "typing", "tomllib"} & {*loaded}
+    assert "codemod.quick" in loaded
+
+
+def test_anything_else_is_left_to_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = str(put(tmp_path / "good", fixed("0.8.0")))
+    affected = str(put(tmp_path / "affected", source("0.8.0")))
+    other = str(put(tmp_path / "other", fixed("0.8.0") + b"#\n"))
+    nowhere = str(tmp_path / "cloud_tpu_cluster.py")
+    odd = str(put(tmp_path / "caf\xe9", fixed("0.8.0")))
+    link = tmp_path / "link" / "cloud_tpu_cluster.py"
+    link.parent.mkdir()
+    link.symlink_to(good)
+    crlf = fixed("0.8.0").replace(b"\n", b"\r\n")
+    for arguments in (
+        [],
+        ["apply"],
+        ["diff", good],
+        ["apply", affected],
+        ["apply", good, affected],
+        ["apply", other],
+        ["apply", good, "--check"],
+        ["apply", "--", good],
+        ["apply", str(tmp_path)],
+        ["apply", nowhere],
+        ["apply", odd],
+        ["apply", str(link)],
+        ["apply", f"{tmp_path}/good/../good/{MEMBER}"],
+        ["apply", str(put(tmp_path / "unneeded", source("0.4.20")))],
+    ):
+        assert not answered(arguments), arguments
+    assert capsys.readouterr() == ("", "")
+    assert answered(["apply", good])
+    assert answered(["apply", str(put(tmp_path / "crlf", crlf)), f"{tmp_path}//good/./{MEMBER}"])
+    out = capsys.readouterr().out
+    assert out.splitlines()[3:5] == [
+        str(tmp_path / "crlf" / MEMBER),
+        "  already      every patch            the file of jax 0.7.0 to 0.8.0 with all patches",
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    good = put(tmp_path, fixed("0.8.0"))
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "codemod", "apply", str(good)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert "cannot write the output" in done.stderr
