@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from codemod import releases
-from codemod.engine import decided, plan
+from codemod.engine import plan
 from codemod.errors import CodemodError, NoJaxError, Refused
 from codemod.locate import locate
 from codemod.model import Evidence, Kind, Outcome, Reason, Report, Result, Status
@@ -64,7 +64,7 @@ def apply(
     @lru_cache(maxsize=64)
     def planned(before: bytes) -> Plan:
         """In a tree with many copies most are the same."""
-        return decided(before, patches) or plan(before, patches)
+        return plan(before, patches, table=True)
 
     results: list[Result] = []
     diffs: list[bytes] = []

@@ -47,32 +47,24 @@ class Plan:
         return self.before != self.after
 
 
-def plan(source: bytes, patches: Sequence[Patch]) -> Plan:
-    """What applying `patches`, in this order, does to a file of these bytes. Never raises."""
+def plan(source: bytes, patches: Sequence[Patch], *, table: bool = False) -> Plan:
+    """What applying `patches`, in this order, does to a file of these bytes. Never raises.
+
+    With `table`, what a patch finds in the file of a release is not asked again but taken from
+    the table of releases, so that a file that needs no edit is not even parsed.
+    """
     steps: list[Step] = []
     after = source
     for patch in patches:
-        step, after = _take(patch, after)
+        step, after = _take(patch, after, table=table)
         steps.append(step)
     if any(step.outcome is Outcome.REFUSED for step in steps):
         return Plan(before=source, after=source, steps=_all_or_nothing(steps))
     return Plan(before=source, after=after, steps=tuple(steps))
 
 
-def decided(source: bytes, patches: Sequence[Patch]) -> Plan | None:
-    """The plan for a file that is a release's and needs no edit, without parsing it, else None.
-
-    A Git LFS pointer to such a file is decided as well, and refused where that needs one.
-    """
-    known = releases.known(source)
-    steps = [_settled(patch, known) for patch in patches] if known else [None]
-    found = [step for step in steps if step is not None]
-    if len(found) < len(steps):
-        return None
-    return Plan(before=source, after=source, steps=tuple(found))
-
-
 def _settled(patch: Patch, known: releases.Known) -> Step | None:
+    """The step for a file that is a release's and needs no edit, or is a pointer to one."""
     finding = known.finding(patch.id)
     if finding is None:
         return None
@@ -131,10 +123,17 @@ def _fails(patch: Patch, part: str, error: BaseException) -> str:
     return f"the {part} of {patch.id} itself fails: {type(error).__name__}: {said}"
 
 
-def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
+def _take(patch: Patch, source: bytes, *, table: bool) -> tuple[Step, bytes]:
     """One patch: the step, and the bytes after it."""
+    known = releases.known(source) if table else None
+    if known and (step := _settled(patch, known)):
+        return step, source
     tree = parse(source)
-    finding = tree if isinstance(tree, Finding) else _probe(patch, tree)
+    finding = known.finding(patch.id) if known else None
+    if isinstance(tree, Finding):
+        finding = tree
+    elif finding is None:
+        finding = _probe(patch, tree)
     if finding.status is Status.FIXED:
         return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY), source
     if finding.status is Status.NOT_AFFECTED:
@@ -142,10 +141,16 @@ def _take(patch: Patch, source: bytes) -> tuple[Step, bytes]:
     if finding.status is Status.UNDER_INVESTIGATION or isinstance(tree, Finding):
         why = next(iter(finding.evidence), Evidence(line=1, text="the patch does not say why"))
         return _refused(patch, finding, why.text, why.line), source
+    return _edit(patch, source, tree, finding, table=table)
+
+
+def _edit(
+    patch: Patch, source: bytes, tree: ast.Module, finding: Finding, *, table: bool
+) -> tuple[Step, bytes]:
     try:
         from codemod.rewrite import rewrite
 
-        edited = rewrite(patch, source, tree)
+        edited = rewrite(patch, source, tree, table=table)
     except Refused as error:
         return _refused(patch, finding, error.why, error.line), source
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a patch may be anybody's

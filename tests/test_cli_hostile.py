@@ -270,9 +270,9 @@ def test_many_copies_of_one_file_are_judged_once(
 ) -> None:
     calls: list[bytes] = []
 
-    def counted(source: bytes, patches: list[Patch]) -> Plan:
+    def counted(source: bytes, patches: list[Patch], *, table: bool) -> Plan:
         calls.append(source)
-        return plan(source, patches)
+        return plan(source, patches, table=table)
 
     monkeypatch.setattr(commands, "plan", counted)
     for number in range(20):

@@ -10,48 +10,84 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from codemod import engine, rewrite
 from codemod.cli import cli
-from codemod.engine import decided, plan
+from codemod.engine import Plan, plan
 from codemod.model import Outcome, Patch, Status
 from codemod.registry import load
-from tests.releases import AFFECTED, ALL, FAMILIES, MEMBER, NOT_AFFECTED, source
+from tests.releases import ALL, FAMILIES, MEMBER, NOT_AFFECTED, source
+from tests.shapes import MODULE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PATCHES = load()
-ONE_OF_EACH = [versions[-1] for versions in FAMILIES.values() if versions]
+AFFECTED_FAMILIES = [v for name, v in FAMILIES.items() if v and name[0] != "N"]
+SHAPE = MODULE.encode()
 
 
-def seen(planned: object) -> list[tuple[object, ...]]:
-    steps = getattr(planned, "steps")  # noqa: B009 - a plan or nothing
+def seen(planned: Plan) -> list[tuple[object, ...]]:
     return [
-        (s.patch.id, s.outcome, s.finding.status, s.finding.reason, s.finding.guard) for s in steps
+        (s.patch.id, s.outcome, s.finding.status, s.finding.reason, s.finding.guard)
+        for s in planned.steps
     ]
 
 
-@pytest.mark.parametrize("version", AFFECTED)
-def test_a_patched_release_is_decided_as_its_content_is(version: str) -> None:
-    after = plan(source(version), PATCHES).after
-    assert seen(decided(after, PATCHES)) == seen(plan(after, PATCHES))
-    crlf = after.replace(b"\n", b"\r\n")
-    assert seen(decided(crlf, PATCHES)) == seen(plan(crlf, PATCHES))
+@pytest.fixture
+def unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is parsed in this test."""
+    monkeypatch.setattr(engine, "parse", None)
 
 
-@pytest.mark.parametrize("version", NOT_AFFECTED)
-def test_a_release_that_needs_nothing_is_decided(version: str) -> None:
-    assert seen(decided(source(version), PATCHES)) == seen(plan(source(version), PATCHES))
+def by_table(source: bytes, patches: list[Patch] = PATCHES) -> Plan:
+    return plan(source, patches, table=True)
 
 
-@pytest.mark.parametrize("version", ONE_OF_EACH)
-def test_what_needs_an_edit_or_is_not_known_is_parsed(version: str) -> None:
-    if version in AFFECTED:
-        assert decided(source(version), PATCHES) is None
-        half = plan(source(version), PATCHES[:1]).after
-        assert (decided(half, PATCHES) is None) is (plan(half, PATCHES).changes)
-    assert decided(plan(source(version), PATCHES).after + b"\n", PATCHES) is None
+@pytest.mark.parametrize("version", ALL)
+def test_the_table_and_the_content_lead_to_the_same(version: str) -> None:
+    before = source(version)
+    assert seen(by_table(before)) == seen(plan(before, PATCHES))
+    assert by_table(before).after == plan(before, PATCHES).after
+    after = plan(before, PATCHES).after
+    for known in (after, after.replace(b"\n", b"\r\n")):
+        assert seen(by_table(known)) == seen(plan(known, PATCHES))
+
+
+@pytest.mark.usefixtures("unparsed")
+def test_a_release_that_needs_nothing_is_not_parsed() -> None:
+    for version in NOT_AFFECTED:
+        assert {step.outcome for step in by_table(source(version)).steps} == {Outcome.NONE}
+    for after in AFTER.values():
+        assert {step.outcome for step in by_table(after).steps} == {Outcome.ALREADY}
+
+
+AFTER = {versions[-1]: plan(source(versions[-1]), PATCHES).after for versions in AFFECTED_FAMILIES}
+
+
+@pytest.mark.usefixtures("unparsed")
+@pytest.mark.parametrize("version", AFTER)
+def test_what_is_not_known_or_needs_an_edit_is_parsed(version: str) -> None:
     own = [*PATCHES, _renamed(PATCHES[0], "somebody_s_own")]
-    assert decided(plan(source(version), PATCHES).after, own) is None
+    for content, patches in (
+        (source(version), PATCHES),
+        (AFTER[version] + b"\n", PATCHES),
+        (AFTER[version], own),
+    ):
+        with pytest.raises(TypeError):
+            by_table(content, patches)
+
+
+def test_only_an_edit_that_is_in_the_table_is_taken_without_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[bytes] = []
+    monkeypatch.setattr(rewrite, "_check", lambda *given: checked.append(given[-1]))
+    for content, times in ((source("0.8.0"), 0), (source("0.4.21"), 2), (SHAPE, 1)):
+        checked.clear()
+        by_table(content)
+        assert len(checked) == times
+        plan(content, PATCHES)
+        assert len(checked) > times
 
 
 def _renamed(patch: Patch, to: str) -> Patch:
@@ -81,8 +117,7 @@ def test_a_git_lfs_pointer_to_a_known_file(tmp_path: Path) -> None:
     assert copy.read_bytes() == pointer(source("0.10.2"))
     copy.write_bytes(pointer(plan(source("0.10.2"), PATCHES).after))
     assert run(tmp_path)[0] == 0
-    planned = decided(copy.read_bytes(), PATCHES)
-    assert planned is not None
+    planned = by_table(copy.read_bytes())
     assert {step.finding.status for step in planned.steps} == {Status.FIXED}
     copy.write_bytes(pointer(b"something else"))
     assert run(tmp_path)[0] == 3
@@ -121,9 +156,3 @@ def test_nothing_is_parsed_and_reach_is_not_loaded(tmp_path: Path) -> None:
         assert ("codemod.reach.walker" in loaded) is parsed
         assert "libcst" not in loaded
         assert "already" in done.stdout
-
-
-def test_outcomes_are_those_of_the_table() -> None:
-    planned = decided(source("0.4.20"), PATCHES)
-    assert planned is not None
-    assert {step.outcome for step in planned.steps} == {Outcome.NONE}
