@@ -50,12 +50,13 @@ def replaced(reply: Reply, environ: dict[str, str]) -> Iterator[None]:
     """A `requests` that only counts, and an environment that is a plain dict."""
     fake = types.ModuleType("requests")
     fake.get = reply.get  # type: ignore[attr-defined]
-    before, found = os.environ, sys.modules.get("requests")
+    # A module may put something else in place of these too.
+    before, getenv, found = os.environ, os.getenv, sys.modules.get("requests")
     os.environ, sys.modules["requests"] = environ, fake  # type: ignore[assignment]
     try:
         yield
     finally:
-        os.environ = before  # noqa: B003
+        os.environ, os.getenv = before, getenv
         sys.modules.pop("requests")
         if found is not None:
             sys.modules["requests"] = found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.releases import CACHE, _lock
+from tests.releases import CACHE, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def made(version: str) -> Path:
     """Return the same, made now if it is not there. Raises `Lacking` and `NotMade`."""
     ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     folder = ENVIRONMENTS / version
-    with _lock(ENVIRONMENTS / f".{version}.lock"):
+    with lock(ENVIRONMENTS / f".{version}.lock"):
         if not (folder / "complete").exists():
             shutil.rmtree(folder, ignore_errors=True)
             _make(folder, interpreter(version), _packages(version))

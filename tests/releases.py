@@ -68,14 +68,14 @@ def _fetch_all() -> str:
     Gives why it failed, if it did: tried once, not again for each of a thousand tests.
     """
     (CACHE / "wheels").mkdir(parents=True, exist_ok=True)
-    with _lock(CACHE / "wheels" / ".lock"):
+    with lock(CACHE / "wheels" / ".lock"):
         missing = [version for version in ALL if not _is_right(version)]
         with ThreadPoolExecutor(4) as pool:
             return "; ".join(filter(None, pool.map(_fetch, missing)))
 
 
 @contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
