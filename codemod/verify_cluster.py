@@ -228,6 +228,8 @@ class _Cluster:
             self._fixed_port |= message["fixed"]
 
     def _row(self, index: int, member: _Member) -> Row:
+        if member.result is not None:
+            member.server.wait_for(member.result["connections"], 1.0)
         row = replace(self._blank(index), requests=member.server.requests())
         if member.result is not None:
             return self._judged(index, row, member.result)
