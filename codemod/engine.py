@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sys import version_info
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,9 @@ def plan(source: bytes, patches: Sequence[Patch], *, table: bool = False) -> Pla
         steps.append(step)
     if any(step.outcome is Outcome.REFUSED for step in steps):
         return Plan(before=source, after=source, steps=_all_or_nothing(steps))
+    if after != source:  # what the table says is of other bytes than those that were given
+        well = (Outcome.ALREADY, Outcome.NONE)
+        steps = [replace(step, why="") if step.outcome in well else step for step in steps]
     return Plan(before=source, after=after, steps=tuple(steps))
 
 

@@ -90,6 +90,12 @@ def test_only_an_edit_that_is_in_the_table_is_taken_without_proof(
         assert len(checked) > times
 
 
+def test_what_was_edited_is_not_said_to_have_been_found_so() -> None:
+    whys = {step.outcome: step.why for step in by_table(source("0.8.0")).steps}
+    assert whys == {Outcome.APPLIED: "", Outcome.ALREADY: ""}
+    assert "with all patches" in by_table(AFTER["0.8.0"]).steps[1].why
+
+
 def _renamed(patch: Patch, to: str) -> Patch:
     held = {name: getattr(patch, name) for name in Patch.__slots__}
     return Patch(**{**held, "id": to})
