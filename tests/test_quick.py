@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,13 +29,15 @@ def put(folder: Path, content: bytes) -> Path:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command and list what it loaded, which must not be what a measurement loads."""
     code = (
         "import sys, atexit\n"
         "atexit.register(lambda: print('LOADED', *sys.modules, file=sys.stderr))\n"
         "from codemod.__main__ import main\nmain()\n"
     )
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    environ = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("version", ["0.4.21", "0.4.30", AFFECTED[-1]])
