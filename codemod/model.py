@@ -28,10 +28,15 @@ class Reason(StrEnum):
     UPSTREAM = "upstream"  # fixed: by an equivalent guard in other words
     NO_SUCH_CODE = "no-such-code"  # not_affected
     STUB = "stub"  # not_affected: the function holds no code of its own
+    OLDER_RELEASE = "older-release"  # not_affected: from before the code came
     DRIFTED = "drifted"  # under_investigation: a shape that cannot be proved
     UNPARSABLE = "unparsable"
     NO_SOURCE = "no-source"
     LFS_POINTER = "lfs-pointer"
+    UNPINNED = "unpinned"  # under_investigation: any version may be taken
+    RANGE = "range"  # several versions, of which some are affected
+    MOVING_REF = "moving-ref"  # a branch or a tag
+    NEWER_THAN_KNOWN = "newer-than-known"  # than the table of releases
 
 
 class Outcome(StrEnum):
@@ -52,6 +57,11 @@ class Kind(StrEnum):
     ENVIRONMENT = "environment"
     TREE = "tree"
     FILE = "file"
+    WHEEL = "wheel"
+    SDIST = "sdist"
+    GIT = "git"
+    IMAGE = "image"
+    PIN = "pin"
 
 
 class Exit(IntEnum):

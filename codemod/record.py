@@ -1,0 +1,130 @@
+"""RECORD of a wheel or an installation: rows that change, between rows that stay as they are.
+
+The format is that of PEP 376 and PEP 427: comma-separated values in UTF-8, with path, hash and
+size, where the hash is `<name>=<urlsafe base64 without padding>`.
+"""
+
+from __future__ import annotations
+
+import csv
+import posixpath
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from codemod.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFAULT_HASH = "sha256"  # what PEP 427 asks for; older installers know md5 and sha1 too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row: its bytes with the newline as they are in the file, and its three fields."""
+
+    raw: bytes
+    path: str
+    hash: str  # "" where the row has none, as those of RECORD itself and of bytecode
+    size: str
+
+    def agrees(self, content: bytes) -> bool:
+        """Whether the row is true of a file of this content; what it leaves open, it allows."""
+        name = self.hash.partition("=")[0]
+        right_hash = not self.hash or self.hash == digest(content, name)
+        return right_hash and self.size in ("", str(len(content)))
+
+
+class Record:
+    """The rows of one RECORD. `bytes()` gives the file; rows not touched are byte-identical."""
+
+    def __init__(self, data: bytes) -> None:
+        """Read the rows; raises Refused, with the line, where they are not such rows."""
+        self.rows = list(_rows(data))
+
+    def __bytes__(self) -> bytes:
+        return b"".join(row.raw for row in self.rows)
+
+    def of(self, path: str) -> list[Row]:
+        """The rows of a file: none, one, or several where an installer wrote it twice."""
+        wanted = posixpath.normpath(path)
+        return [row for row in self.rows if posixpath.normpath(row.path) == wanted]
+
+    def update(self, path: str, content: bytes) -> None:
+        """Make all rows of a file true of its new content: a hash or size it lacks stays away."""
+        rows = self.of(path)
+        self.rows = [_updated(row, content) if row in rows else row for row in self.rows]
+
+    def add(self, path: str, content: bytes | None) -> None:
+        """Add a row at the end, without hash and size for None; one that is there is replaced."""
+        self.drop(path)
+        newline = b"\r\n" if self.rows and self.rows[-1].raw.endswith(b"\r\n") else b"\n"
+        if self.rows and not self.rows[-1].raw.endswith((b"\n", b"\r")):
+            last = self.rows[-1]
+            self.rows[-1] = _row(last.path, last.hash, last.size, last.raw + newline)
+        hashed, size = ("", "") if content is None else (digest(content), str(len(content)))
+        self.rows.append(_row(path, hashed, size, _raw(path, hashed, size, newline)))
+
+    def drop(self, path: str) -> None:
+        """Remove all rows of a file."""
+        rows = self.of(path)
+        self.rows = [row for row in self.rows if row not in rows]
+
+
+def digest(content: bytes, name: str = DEFAULT_HASH) -> str:
+    """The hash field of a file of this content; raises Refused for a hash nobody knows."""
+    import hashlib
+
+    if name not in hashlib.algorithms_guaranteed or name.startswith("shake"):
+        raise Refused(f"RECORD uses the hash {name!r}, which is not known here")
+    made = hashlib.new(name, content, usedforsecurity=False).digest()
+    return f"{name}={urlsafe_b64encode(made).decode().rstrip('=')}"
+
+
+def _updated(row: Row, content: bytes) -> Row:
+    if row.agrees(content):
+        return row
+    hashed = digest(content, row.hash.partition("=")[0]) if row.hash else ""
+    size = str(len(content)) if row.size else ""
+    stripped = row.raw.rstrip(b"\r\n")
+    return _row(row.path, hashed, size, _raw(row.path, hashed, size, row.raw[len(stripped) :]))
+
+
+def _row(path: str, hashed: str, size: str, raw: bytes) -> Row:
+    return Row(raw=raw, path=path, hash=hashed, size=size)
+
+
+def _raw(path: str, hashed: str, size: str, newline: bytes) -> bytes:
+    buffer = StringIO()
+    csv.writer(buffer, lineterminator="").writerow((path, hashed, size))
+    return buffer.getvalue().encode() + newline
+
+
+def _rows(data: bytes) -> Iterator[Row]:
+    for number, raw in _lines(data):
+        try:
+            fields = next(csv.reader([raw.decode()], strict=True), [])
+        except UnicodeDecodeError as error:
+            raise Refused("RECORD is not UTF-8", number) from error
+        except csv.Error as error:
+            raise Refused(
+                f"RECORD has a row that is not comma-separated: {error}", number
+            ) from error
+        if len(fields) not in (0, 3):
+            raise Refused(f"RECORD has a row of {len(fields)} fields and not 3", number)
+        path, hashed, size = fields or ("", "", "")
+        yield Row(raw=raw, path=path, hash=hashed, size=size)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Each row with the 1-based line where it starts: a quoted path may hold a newline."""
+    start, whole = 1, b""
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
+        start, whole = (number, line) if not whole else (start, whole + line)
+        if whole.count(b'"') % 2 == 0:
+            yield start, whole
+            whole = b""
+    if whole:
+        yield start, whole
