@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from codemod import reach
-from codemod.syntax import parse
+from codemod.syntax import nodes, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,16 +27,26 @@ if TYPE_CHECKING:
 _BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # in the order of the source
 
 
+_given: list[tuple[cst.Module, bytes, ast.Module]] = []  # what the last module was parsed from
+
+
 @lru_cache(maxsize=4)
 def source_of(module: cst.Module) -> bytes:
     """The source of a libcst module; kept, as printing it costs as much as parsing it."""
-    return bytes(module.bytes)
+    given = next((source for parsed, source, _ in _given if parsed is module), None)
+    return bytes(module.bytes) if given is None else given
 
 
 @lru_cache(maxsize=4)
 def tree_of(module: cst.Module) -> ast.Module:
     """The syntax tree of a libcst module, as Python itself reads it."""
-    return parse(source_of(module))
+    given = next((tree for parsed, _, tree in _given if parsed is module), None)
+    return parse(source_of(module)) if given is None else given
+
+
+def give(module: cst.Module, source: bytes, tree: ast.Module) -> None:
+    """Tell of a module what it was parsed from, where it is known to give that back unchanged."""
+    _given[:] = [(module, source, tree)]
 
 
 def place(tree: ast.Module, node: ast.AST) -> int:
@@ -47,7 +57,7 @@ def place(tree: ast.Module, node: ast.AST) -> int:
 
 
 def _in_order(tree: ast.Module, kind: type[ast.AST]) -> list[Any]:
-    alike: list[Any] = [found for found in ast.walk(tree) if isinstance(found, kind)]
+    alike: list[Any] = [found for found in nodes(tree) if isinstance(found, kind)]
     return sorted(alike, key=lambda found: (found.lineno, found.col_offset))
 
 
@@ -109,7 +119,7 @@ def quote_of(tree: ast.Module, source: bytes) -> str:
     """The file's own quote: a double one, unless it has strings and none has that."""
     lines = source.splitlines()
     quotes = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = lines[node.lineno - 1][node.col_offset :].lstrip(b"rRbBuUfF")
             if not text.startswith((b'"""', b"'''")):

@@ -131,8 +131,8 @@ def _take(patch: Patch, source: bytes, *, table: bool) -> tuple[Step, bytes]:
     known = releases.known(source) if table else None
     if known and (step := _settled(patch, known)):
         return step, source
-    tree = parse(source)
     finding = known.finding(patch.id) if known else None
+    tree = syntax.parse(source) if finding and known and known.how == "exact" else parse(source)
     if isinstance(tree, Finding):
         finding = tree
     elif finding is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from functools import lru_cache
 
 
 def parse(source: bytes) -> ast.Module:
@@ -14,6 +15,12 @@ def parse(source: bytes) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
+
+
+@lru_cache(maxsize=8)
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a whole file, as `ast.walk` gives them; kept, as many ask for them."""
+    return tuple(ast.walk(tree))
 
 
 def check(source: bytes) -> None:

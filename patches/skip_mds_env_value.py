@@ -39,25 +39,27 @@ def rewrite(module: cst.Module) -> cst.Module:
     """The module with every affected function guarded; raises `Refused` where none can be."""
     tree = edits.tree_of(module)
     try:
-        affected = reach.judge(tree, NAMES).affected
-        while affected:
-            module = _guarded(Target(module, tree, affected[0]))
+        judgement = reach.judge(tree, NAMES)
+        while judgement.affected:
+            module = _guarded(Target(module, tree, judgement))
+            if len(judgement.affected) == 1:
+                break
             tree = edits.tree_of(module)
-            affected = reach.judge(tree, NAMES).affected if len(affected) > 1 else ()
+            judgement = reach.judge(tree, NAMES)
     except reach.TooManyPaths:
         raise Refused("more paths through this file than can be walked") from None
     return module
 
 
 class Target:
-    """One affected function: where it is, how it asks, how its file is written."""
+    """The first affected function: where it is, how it asks, how its file is written."""
 
-    def __init__(self, module: cst.Module, tree: ast.Module, node: FunctionNode) -> None:
+    def __init__(self, module: cst.Module, tree: ast.Module, judgement: reach.Judgement) -> None:
         self.module = module
         self.tree = tree
-        self.node = node
-        self.file = reach.File(tree)
-        answers = [self.file.ask(NAMES, value)[node] for value in reach.SET]
+        self.node = node = judgement.affected[0]
+        self.file = judgement.file or reach.File(tree)
+        answers = (self.file.ask(NAMES, value)[node] for value in reach.SET)
         self.answer = next(answer for answer in answers if answer.reach == reach.SURE)
         self.call = self.answer.trail[1]  # in the function itself, on the way to the server
         self.spelling = ""  # of the look-up; `_guarded` tries those that there are

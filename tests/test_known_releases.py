@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from codemod import engine, rewrite
+from codemod import rewrite
 from codemod.cli import cli
 from codemod.engine import Plan, plan
 from codemod.model import Outcome, Patch, Status
@@ -36,7 +36,7 @@ def seen(planned: Plan) -> list[tuple[object, ...]]:
 @pytest.fixture
 def unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is parsed in this test."""
-    monkeypatch.setattr(engine, "parse", None)
+    monkeypatch.setattr("codemod.engine.syntax.parse", None)
 
 
 def by_table(source: bytes, patches: list[Patch] = PATCHES) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from codemod import syntax
 from codemod.model import Evidence, Finding, Guard, Reason, Status
 from codemod.reach.questions import Answer, File
 from codemod.reach.scopes import body_of, bound_names
@@ -25,17 +26,19 @@ NO_SUCH_CODE = Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)
 class Judgement:
     """The finding for a file, its live functions, and those of them that are affected."""
 
-    __slots__ = ("affected", "finding", "functions")
+    __slots__ = ("affected", "file", "finding", "functions")
 
     def __init__(
         self,
         finding: Finding,
         functions: Sequence[FunctionNode] = (),
         affected: Sequence[FunctionNode] = (),
+        file: File | None = None,  # to ask more of, where a function is affected
     ) -> None:
         self.finding = finding
         self.functions = functions
         self.affected = affected
+        self.file = file
 
 
 def judge(
@@ -61,10 +64,10 @@ def judge(
     if judgement.finding.status is Status.FIXED and file.asks_at_import is not None:
         line = file.asks_at_import.lineno
         return Judgement(_drifted(line, "asks while the file is imported, set or not"))
-    is_lost = _is_written(tree, functions) and not file.is_foreign(functions)
-    if (is_lost and not judgement.functions) or (
-        not judgement.affected and file.unfollowed(functions)
-    ):
+    is_lost = (
+        not judgement.functions and _is_written(tree, functions) and not file.is_foreign(functions)
+    )
+    if is_lost or (not judgement.affected and file.unfollowed(functions)):
         return Judgement(_drifted(_line_of(tree, functions), _NOT_PLAIN))
     return judgement
 
@@ -75,7 +78,7 @@ def _judge(
     first = file.ask(functions, SET[0], key=key)
     affected = [node for node, answer in first.items() if _asks(answer)]
     if affected and len(affected) == len(first):
-        return Judgement(_affected(first[affected[0]]), [*first], affected)
+        return Judgement(_affected(first[affected[0]]), [*first], affected, file)
     chosen = [first, *(file.ask(functions, value, key=key) for value in SET[1:])]
     unset = file.ask(functions, None, key=key)
     findings = {
@@ -86,14 +89,14 @@ def _judge(
     if finding.status is Status.FIXED:
         finding = _losing_values(file, functions, key) or _with_guard(finding, file, functions, key)
     affected = [node for node, found in findings.items() if found.status is Status.AFFECTED]
-    return Judgement(finding, [*first], affected)
+    return Judgement(finding, [*first], affected, file)
 
 
 def _is_written(tree: ast.Module, names: Sequence[str]) -> bool:
     """Whether the file, a class of it or a `global` statement gives something such a name."""
-    if any(isinstance(n, ast.Global) and {*n.names} & {*names} for n in ast.walk(tree)):
+    if any(isinstance(n, ast.Global) and {*n.names} & {*names} for n in syntax.nodes(tree)):
         return True
-    bodies = [tree.body, *(n.body for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]
+    bodies = [tree.body, *(n.body for n in syntax.nodes(tree) if isinstance(n, ast.ClassDef))]
     defined = {
         getattr(node, "name", None) or getattr(node, "id", None)
         for body in bodies
@@ -116,7 +119,7 @@ def _line_of(tree: ast.Module, names: Sequence[str]) -> int:
     """The line that first binds one of these names."""
     lines = [
         node.lineno
-        for node in ast.walk(tree)
+        for node in syntax.nodes(tree)
         if isinstance(node, ast.stmt)
         and not isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While))
         and bound_names([node]) & {*names}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from codemod import syntax
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -154,5 +156,7 @@ def changed_in_place(node: ast.AST) -> str | None:
 
 def functions_in_order(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """All `def`s of a file in the order in which they stand."""
-    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    found = [
+        n for n in syntax.nodes(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
     return sorted(found, key=lambda n: (n.lineno, n.col_offset))
