@@ -150,9 +150,12 @@ def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], 
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
 @click.option("--verify", is_flag=True, help="Run each copy afterwards; undo what is not proved.")
+@click.option(
+    "--replace-symlink", is_flag=True, help="Put a file where a link leads out of TARGET."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
 @_options
-def apply(
+def apply(  # noqa: PLR0913 - one for each option
     *,
     targets: Sequence[str],
     ids: Sequence[str],
@@ -160,6 +163,7 @@ def apply(
     check: bool,
     dry_run: bool,
     verify: bool,
+    replace_symlink: bool,
     **how: Any,
 ) -> None:
     """Put the guard into every copy of jax in TARGET, in place, or refuse and write nothing."""
@@ -167,10 +171,33 @@ def apply(
         raise UsageError("--verify runs what was written: not with --check or --dry-run")
     patches = _chosen(folders, ids)
     found = _found(targets, quiet=how["quiet"])
-    report = _run(found, patches, write=not (check or dry_run), verify=verify)
+    write = not (check or dry_run)
+    report = _run(found, patches, write=write, verify=verify, replace_links=replace_symlink)
     if dry_run and how["form"] == "text" and not how["quiet"]:
         click.echo(report.diff, nl=False)
     _print(report, **how)
+    _leave(report, quiet=how["quiet"])
+
+
+@cli.command(short_help="Put back the exact bytes from before apply.")
+@_targets
+@click.option("--patch", "ids", metavar="ID", multiple=True, help="Take only this patch out.")
+@_options
+def revert(
+    *, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], **how: Any
+) -> None:
+    """Put back what every installed copy of jax in TARGET was before apply, to the byte.
+
+    Refused where the file was changed since. Of files that are not installed version control
+    is the record.
+    """
+    from codemod.registry import check_ids
+    from codemod.revert import revert as run
+
+    patches = _chosen(folders, ())
+    check_ids(patches, ids)
+    report = run(_found(targets, quiet=how["quiet"]), patches, ids)
+    _print(report, verbose=False, **how)
     _leave(report, quiet=how["quiet"])
 
 

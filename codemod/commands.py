@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemod import releases
 from codemod.engine import plan
 from codemod.errors import CodemodError, NoJaxError, Refused
-from codemod.locate import locate
-from codemod.model import Evidence, Kind, Outcome, Reason, Report, Result, Status
+from codemod.locate import SITES, locate, site_of
+from codemod.model import Evidence, Outcome, Reason, Report, Result, Status
 from codemod.siblings import whole, with_siblings
 from codemod.textfile import show, unified_diff
 from codemod.trees import FolderTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from codemod.engine import Plan, Step
     from codemod.locate import Copy, Target
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from codemod.verdict import Verdict
 
     Check = Callable[[Target, Copy], str]  # "" where the copy was proved, else why it was not
-
-NOT_UPDATED = (
-    "RECORD still lists the old hash, compiled bytecode is not removed, and no receipt is written: "
-    "reinstall jax to undo"
-)
 
 
 def find_targets(arguments: Sequence[str]) -> list[Target]:
@@ -54,11 +50,13 @@ def apply(
     command: str = "apply",
     write: bool,
     check: Check | None = None,
+    replace_links: bool = False,
 ) -> Report:
     """Apply patches to every copy; without `write`, tell what that would do, with the diff.
 
     One copy that cannot be treated does not keep the others from it. `check`, if given, is
-    asked after each copy that was written; where it objects, the old bytes are put back.
+    asked after each copy that was written; where it objects, the old bytes are put back. With
+    `replace_links` a link that leads out of a target is replaced by a file.
     """
 
     @lru_cache(maxsize=64)
@@ -68,24 +66,27 @@ def apply(
 
     results: list[Result] = []
     diffs: list[bytes] = []
-    groups = list(_groups(targets))
-    for target, copies in groups:
-        group = _Group(target, copies, patches)
-        group.read(planned)
+    notes: list[str] = []
+    found = list(groups(targets))
+    for target, copies in found:
+        group = _Group(target, copies, patches, replace_links=replace_links)
         if write:
-            group.write(check)
+            group.treat(planned, check)
+        else:
+            group.read(planned)
         results += group.rows(write=write)
-        diffs += group.diffs(alone=len(groups) == 1)
+        diffs += group.diffs(alone=len(found) == 1)
+        notes += group.notes
     return Report(
         command=command,
         results=tuple(results),
-        notes=tuple(_notes(targets, results)),
+        notes=(*_notes(targets, results), *notes),
         unsearched=tuple(u for target in targets for u in target.unsearched),
         diff=b"".join(diffs),
     )
 
 
-def _groups(targets: Sequence[Target]) -> Iterable[tuple[Target, list[Copy]]]:
+def groups(targets: Sequence[Target]) -> Iterable[tuple[Target, list[Copy]]]:
     """The files of each copy, and each file once, though two arguments may lead to it."""
     seen: set[str] = set()
     for target in targets:
@@ -99,15 +100,37 @@ def _groups(targets: Sequence[Target]) -> Iterable[tuple[Target, list[Copy]]]:
             yield target, copies
 
 
+def tree_of(target: Target, copy: Copy, *, replace_links: bool = False) -> FolderTree:
+    """The tree that a copy is in: an installation where a dist-info of jax lies beside it."""
+    site = site_of(copy.path)
+    if site is None:
+        return FolderTree(target.root, replace_links=replace_links)
+    from codemod.installed import InstalledTree
+
+    return InstalledTree(target.root, site, replace_links=replace_links)
+
+
 class _Group:
     """The files of one copy: read, planned, and written together or not at all."""
 
-    def __init__(self, target: Target, copies: Sequence[Copy], patches: Sequence[Patch]) -> None:
+    def __init__(
+        self,
+        target: Target,
+        copies: Sequence[Copy],
+        patches: Sequence[Patch],
+        *,
+        replace_links: bool,
+    ) -> None:
         self.target, self.copies, self.patches = target, copies, patches
         self.plans: dict[Copy, Plan] = {}
         self.unread: dict[Copy, Refused] = {}
         self.ended: tuple[Outcome, str] | None = None  # how writing ended, if not well
-        self._tree = FolderTree(target.root)
+        self._tree = tree_of(target, copies[0], replace_links=replace_links)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a person should know of what was written."""
+        return self._tree.notes
 
     def read(self, planned: Callable[[bytes], Plan]) -> None:
         """Plan each file that can be read."""
@@ -117,29 +140,52 @@ class _Group:
             except Refused as error:
                 self.unread[copy] = error
 
-    def write(self, check: Check | None) -> None:
+    def treat(self, planned: Callable[[bytes], Plan], check: Check | None) -> None:
+        """Plan each file and write what is to be changed, while nobody else does."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._tree.locked(self.copies[0].relative))
+            except CodemodError as error:
+                self.ended = _ending(error)
+            self.read(planned)
+            if not self.ended:
+                self._write(check)
+
+    def _write(self, check: Check | None) -> None:
         """Write what is to be changed; where `check` then objects, put it all back."""
         changed = {c: p for c, p in self.plans.items() if p.changes}
         try:
+            had = {copy: self._tree.patches_of(copy.relative) for copy in changed}
             for copy, planned in changed.items():
-                self._tree.stage(copy.relative, planned.after)
+                self._stage(copy, planned.after, had[copy] | _revisions(planned))
             self._tree.commit()
             if changed and check:
-                self._check(check, changed)
-        except Refused as error:
-            self.ended = Outcome.REFUSED, error.why
+                self._check(check, changed, had)
         except CodemodError as error:
-            self.ended = Outcome.FAILED, str(error)
+            self.ended = _ending(error)
 
-    def _check(self, check: Check, changed: dict[Copy, Plan]) -> None:
+    def _stage(self, copy: Copy, content: bytes, patches: dict[str, str]) -> None:
+        self._tree.stage(copy.relative, content)
+        self._tree.name_patches(copy.relative, patches)
+
+    def _check(
+        self, check: Check, changed: dict[Copy, Plan], had: dict[Copy, dict[str, str]]
+    ) -> None:
         try:
             objection = check(self.target, self.copies[0])
         except BaseException:  # an interrupt leaves nothing unproved behind
-            _put_back(self.target, changed)
+            self._put_back(changed, had)
             raise
         if objection:
-            _put_back(self.target, changed)
+            self._put_back(changed, had)
             raise CodemodError(objection)
+
+    def _put_back(self, changed: dict[Copy, Plan], had: dict[Copy, dict[str, str]]) -> None:
+        for copy, planned in changed.items():
+            if self._tree.read(copy.relative) != planned.after:
+                raise Refused(f"{show(copy.path)}: changed while it was checked; left as it is")
+            self._stage(copy, planned.before, had[copy])
+        self._tree.commit()
 
     def rows(self, *, write: bool) -> Iterable[Result]:
         """A row for each file and patch, in the order of the files."""
@@ -164,13 +210,17 @@ class _Group:
                 yield unified_diff(planned.before, planned.after, path)
 
 
-def _put_back(target: Target, changed: dict[Copy, Plan]) -> None:
-    tree = FolderTree(target.root)
-    for copy, planned in changed.items():
-        if tree.read(copy.relative) != planned.after:
-            raise Refused(f"{show(copy.path)}: changed while it was being checked; left as it is")
-        tree.stage(copy.relative, planned.before)
-    tree.commit()
+def _ending(error: CodemodError) -> tuple[Outcome, str]:
+    if isinstance(error, Refused):
+        return Outcome.REFUSED, error.why
+    return Outcome.FAILED, str(error)
+
+
+def _revisions(planned: Plan) -> dict[str, str]:
+    from codemod.receipt import revision
+
+    applied = [step.patch for step in planned.steps if step.outcome is Outcome.APPLIED]
+    return {patch.id: revision(patch) for patch in applied}
 
 
 def _name_in_diff(target: Target, copy: Copy, *, alone: bool) -> str:
@@ -210,12 +260,10 @@ def verify(
     targets: Sequence[Target], *, level: str, processes: int, python: str | None
 ) -> list[Verdict]:
     """Run every copy in its own interpreter, else in `python`, else in the running one."""
-    from pathlib import Path
-
     from codemod.verify import verify_cluster
 
     verdicts: list[Verdict] = []
-    for target, (copy, *_) in _groups(targets):
+    for target, (copy, *_) in groups(targets):
         here = Path(python) if python else target.python or Path(sys.executable)
         if level == "cluster":
             verdicts.append(verify_cluster(here, copy.path.parents[3], processes=processes))
@@ -233,8 +281,6 @@ def _run_module(python: Path, copy: Copy) -> Verdict:
 
 def objection(target: Target, copy: Copy) -> str:
     """What speaks against a copy when it is run at level `module`; empty where it is proved."""
-    from pathlib import Path
-
     verdict = _run_module(target.python or Path(sys.executable), copy)
     return "" if verdict.proved else f"put back: {verdict.summary}"
 
@@ -269,8 +315,14 @@ def _notes(targets: Sequence[Target], results: Sequence[Result]) -> Iterable[str
     for file in dict.fromkeys(row.file for row in results):
         if all(row.reason is Reason.UPSTREAM for row in results if row.file == file):
             yield f"{show(file)}: upstream has all of this: the patch can be dropped here"
-    environment = {
-        r.file for r in results if r.outcome is Outcome.APPLIED and r.kind is Kind.ENVIRONMENT
-    }
-    for file in sorted(environment):
-        yield f"{show(file)}: {NOT_UPDATED}"
+    yield from _left_alone(results)
+
+
+def _left_alone(results: Sequence[Result]) -> Iterable[str]:
+    """What is not kept right, though the file was written."""
+    for file in sorted({row.file for row in results if row.outcome is Outcome.APPLIED}):
+        site, prefix = site_of(Path(file)), Path(file).parents
+        if site is None and any(above.name in SITES for above in prefix):
+            yield f"{show(file)}: no dist-info of jax beside it: nothing is kept to undo this with"
+        if any((above / "conda-meta").is_dir() for above in prefix):
+            yield f"{show(file)}: `conda doctor` will list it as altered"

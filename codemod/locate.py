@@ -132,6 +132,15 @@ def _is_installed(path: Path) -> bool:
     return path.parts[-len(IN_SITE.parts) - 1 : -len(IN_SITE.parts)] in {(n,) for n in SITES}
 
 
+def site_of(file: Path) -> Path | None:
+    """The folder that a file of a copy is installed in: the one with the dist-info of jax."""
+    depth = len(IN_SITE.parts)
+    if len(file.parts) <= depth or file.parts[-depth:-1] != IN_SITE.parts[:-1]:
+        return None
+    site = file.parents[depth - 1]
+    return site if any(site.glob("jax-*.dist-info")) else None
+
+
 def _existing(argument: str, origin: str) -> Path:
     path = Path(argument)
     prefix = f"{origin}: " if origin else f"{show(argument)}: "

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from codemod.errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 DEFAULT_HASH = "sha256"  # what PEP 427 asks for; older installers know md5 and sha1 too
 
@@ -66,6 +66,12 @@ class Record:
             self.rows[-1] = _row(last.path, last.hash, last.size, last.raw + newline)
         hashed, size = ("", "") if content is None else (digest(content), str(len(content)))
         self.rows.append(_row(path, hashed, size, _raw(path, hashed, size, newline)))
+
+    def restore(self, path: str, rows: Sequence[str]) -> None:
+        """Put the rows of a file back as they were, in their places, from their text."""
+        old = iter([row for text in rows for row in _rows(text.encode())])
+        now = self.of(path)
+        self.rows = [next(old, row) if row in now else row for row in self.rows]
 
     def drop(self, path: str) -> None:
         """Remove all rows of a file."""

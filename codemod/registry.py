@@ -48,16 +48,21 @@ def choose(patches: Sequence[Patch], ids: Sequence[str]) -> list[Patch]:
 
     Raises `UsageError` for an id that there is not, and for a patch without one that it needs.
     """
-    known = [patch.id for patch in patches]
-    for wanted in ids:
-        if wanted not in known:
-            raise UsageError(f"no patch is called {wanted!r}; there are {', '.join(known)}")
+    check_ids(patches, ids)
     chosen = [patch for patch in patches if not ids or patch.id in ids]
     for patch in chosen:
         if missing := [needed for needed in patch.requires if ids and needed not in ids]:
             also = " ".join(f"--patch {needed}" for needed in missing)
             raise UsageError(f"{patch.id} needs {', '.join(missing)}: add {also}")
     return chosen
+
+
+def check_ids(patches: Sequence[Patch], ids: Sequence[str]) -> None:
+    """Raise `UsageError` for an id that no patch has."""
+    known = [patch.id for patch in patches]
+    for wanted in ids:
+        if wanted not in known:
+            raise UsageError(f"no patch is called {wanted!r}; there are {', '.join(known)}")
 
 
 def _files(folder: str) -> list[str]:

@@ -247,22 +247,25 @@ def reason(error: OSError) -> str:
     return words.get(error.errno or 0) or error.strerror or str(error)
 
 
-def check_replaceable(path: Path) -> os.stat_result:
+def check_replaceable(path: Path, *, link: bool = False) -> os.stat_result:
     """Return the status of a regular file that may be replaced; raises Refused where it may not.
 
-    The mode counts for root too, whom the system lets write anywhere.
+    The mode counts for root too, whom the system lets write anywhere. With `link` the path is a
+    link that is to be replaced itself, whatever may be done to the file that it leads to.
     """
     folder = path.parent
     try:
-        status, above = path.lstat(), folder.stat()
+        status, above = path.stat() if link else path.lstat(), folder.stat()
     except OSError as error:
         raise Refused(f"{show(path)}: {reason(error)}") from error
     _check_regular(path, status)
-    for place, mode in ((path, status.st_mode), (folder, above.st_mode)):
+    for place, mode in ((path, status.st_mode), (folder, above.st_mode))[link:]:
         if not mode & 0o222:
             raise Refused(f"{show(place)}: is read-only")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Refused(f"{show(folder)}: no permission to write into this folder")
+    if link:
+        return status
     if not os.access(path, os.W_OK):
         raise Refused(f"{show(path)}: no permission to write")
     if hasattr(os, "geteuid") and os.geteuid() not in (0, status.st_uid):
@@ -270,37 +273,71 @@ def check_replaceable(path: Path) -> os.stat_result:
     return status
 
 
-def replace_atomically(path: Path, data: bytes, *, expect: bytes) -> None:
+def replace_atomically(path: Path, data: bytes, *, expect: bytes, link: bool = False) -> None:
     """Put a new file with this content in the place of one whose content is `expect`.
 
     The old inode keeps its bytes, for it may have other names: uv and conda link installed files
-    to their cache. Raises Refused where the file may not be replaced or has other content, and
-    CodemodError where the system fails; the file is then as it was.
+    to their cache. With `link` the path is a link, and replaced itself. Raises Refused where the
+    file may not be replaced or has other content, and CodemodError where the system fails; the
+    file is then as it was.
     """
-    old = check_replaceable(path)
-    temporary = path.with_name(TEMPORARY + os.urandom(8).hex())
-    try:
-        _write(temporary, data, path, old)
+    old = check_replaceable(path, link=link)
+    with _temporary(path) as temporary:
+        _write(temporary, data, None if link else path, old)
         if read_regular(path) != expect:
             raise Refused(f"{show(path)}: changed while it was being edited")
         temporary.replace(path)
+    _sync_folder(path.parent)
+
+
+def create(path: Path, data: bytes) -> None:
+    """Put a new file with this content where none is, in one step; raises CodemodError."""
+    with _temporary(path) as temporary:
+        _write(temporary, data, None, None)
+        os.link(temporary, path)  # which, unlike a rename, never replaces anything
+    _sync_folder(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or the link of that name; one that is not there is no error."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CodemodError(f"{show(path)}: {reason(error)}") from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed runs have left in a folder; only while no other run can be at work."""
+    for left in folder.glob(f"{TEMPORARY}{'[0-9a-f]' * 16}"):
+        remove(left)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """A name beside a file, free for a new one, which is gone in the end."""
+    temporary = path.with_name(TEMPORARY + os.urandom(8).hex())
+    try:
+        yield temporary
     except OSError as error:
         raise CodemodError(f"{show(path)}: {reason(error)}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-    # The new file is in place, so this is no failure: at worst a crash now brings the old one back.
-    with contextlib.suppress(OSError):
-        _sync_folder(path.parent)
 
 
-def _write(temporary: Path, data: bytes, like: Path, old: os.stat_result) -> None:
+def _write(temporary: Path, data: bytes, like: Path | None, old: os.stat_result | None) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
     try:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(handle, rest) :]
-        _copy_attributes(handle, like, old)
+        if like is not None and old is not None:
+            _copy_attributes(handle, like, old)
+        else:  # as the folder's owner would have made it
+            above = temporary.parent.stat()
+            with contextlib.suppress(OSError):
+                os.fchown(handle, above.st_uid, above.st_gid)
+            os.fchmod(handle, stat.S_IMODE(old.st_mode) | stat.S_IWUSR if old else 0o644)
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -329,8 +366,10 @@ def _attribute_names(path: Path) -> set[str]:
 
 
 def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """The change is made, so no failure: at worst a crash now brings the old state back."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING, Protocol
 
-from codemod.errors import CodemodError, Refused
-from codemod.textfile import check_replaceable, read_regular, reason, replace_atomically, show
+from codemod.bytecode import compiled
+from codemod.errors import Refused
+from codemod.journal import Change, commit, recover
+from codemod.textfile import check_replaceable, read_regular, reason, show, sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -32,12 +37,31 @@ class Tree(Protocol):
 
 
 class FolderTree:
-    """The files below one folder. A link is followed to its target, which must be inside too."""
+    """The files below one folder. A link is followed to its target, which must be inside too.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    With `replace_links` one that leads out of it is not followed but replaced by a file.
+    """
+
+    def __init__(self, root: Path, *, replace_links: bool = False) -> None:
+        self._root = self._limit = root  # where paths start, and what nothing may lead out of
+        self._replace_links = replace_links
         self._seen: dict[Path, bytes] = {}
         self._staged: dict[Path, bytes] = {}
+        self._patches: dict[Path, dict[str, str]] = {}
+        self.notes: list[str] = []  # what a person should know of what was done
+
+    @contextlib.contextmanager
+    def locked(self, path: str) -> Iterator[None]:
+        """Keep others from the folder of a file, after waiting for those who are at work in it.
+
+        What a killed run has left there is finished first.
+        """
+        folder = self._real(path).parent
+        with _lock(folder):
+            if recover(folder, self._limit):
+                self.notes.append(f"{show(folder)}: finished what a killed run had begun")
+            sweep(folder)
+            yield
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, at most 4 MiB; raises Refused where it cannot be read."""
@@ -48,49 +72,74 @@ class FolderTree:
     def stage(self, path: str, data: bytes) -> None:
         """Keep new content for a file; raises Refused where it could not be put in place."""
         real = self._real(path)
-        check_replaceable(real)
+        check_replaceable(real, link=real.is_symlink())
         current = read_regular(real)
         if self._seen.setdefault(real, current) != current:
             raise Refused(f"{show(real)}: changed while it was being edited")
         if data != current:
             self._staged[real] = data
 
+    def patches_of(self, path: str) -> dict[str, str]:  # noqa: ARG002 - of a plain folder, none
+        """Return the patches with their revisions that a file is known to have been given here."""
+        return {}
+
+    def name_patches(self, path: str, patches: dict[str, str]) -> None:
+        """Tell which patches are in what is staged for a file, for whoever keeps account of it."""
+        self._patches[self._real(path)] = patches
+
     def commit(self) -> None:
         """Write all that was staged; where one write fails, undo the others and raise."""
-        tried: list[Path] = []
         try:
-            for real, data in self._staged.items():
-                tried.append(real)
-                replace_atomically(real, data, expect=self._seen[real])
-        except CodemodError as error:
-            self._put_back(tried[:-1], error)
-            raise
-        except BaseException as error:  # an interrupt: the last may or may not be in place
-            self._put_back(tried, error)
-            raise
+            changes = [
+                Change(path=real, before=self._seen[real], after=data)
+                for real, data in self._staged.items()
+            ]
+            if changes:
+                commit([*changes, *self._companions(changes)], changes[0].path.parent)
         finally:
             self._staged.clear()
             self._seen.clear()
 
-    def _put_back(self, written: list[Path], cause: BaseException) -> None:
-        stuck: list[str] = []
-        for real in reversed(written):
-            try:
-                if read_regular(real) == self._staged[real]:
-                    replace_atomically(real, self._seen[real], expect=self._staged[real])
-            except CodemodError as error:
-                stuck.append(str(error))
-        if stuck:
-            raise CodemodError(f"{cause}; and could not be undone: {'; '.join(stuck)}") from cause
+    def _companions(self, changes: Sequence[Change]) -> list[Change]:
+        """What else has to change with these files."""
+        return [
+            Change(path=path, before=read_regular(path), after=None)
+            for change in changes
+            for path in compiled(change.path)
+        ]
 
     def _real(self, path: str) -> Path:
         whole = self._root / path
         try:
-            real, root = whole.resolve(strict=True), self._root.resolve(strict=True)
+            real, limit = whole.resolve(strict=True), self._limit.resolve(strict=True)
+            above = whole.parent.resolve(strict=True)
         except OSError as error:
             raise Refused(f"{show(whole)}: {reason(error)}") from error
         except RuntimeError as error:  # before Python 3.13
             raise Refused(f"{show(whole)}: is a loop of links") from error
-        if not real.is_relative_to(root):
-            raise Refused(f"{show(whole)}: is really {show(real)}, outside {show(root)}")
-        return real
+        if real.is_relative_to(limit):
+            return real
+        if self._replace_links and whole.is_symlink() and above.is_relative_to(limit):
+            return above / whole.name
+        raise Refused(f"{show(whole)}: is really {show(real)}, outside {show(limit)}")
+
+
+@contextlib.contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold the folder itself locked: a lock file would be left in somebody's site-packages.
+
+    Where the system or the file system has no such locks, runs are not kept apart.
+    """
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

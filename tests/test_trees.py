@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def contents(root: Path) -> list[bytes]:
-    return [file.read_bytes() for file in sorted((root / "jax").iterdir())]
+    return [file.read_bytes() for file in sorted((root / "jax").glob("*.py"))]
 
 
 OLD = [b"old a.py", b"old b.py", b"old c.py"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SUMMARY = {
     Outcome.APPLIED: "applied",
     Outcome.WOULD_CHANGE: "would be applied",
+    Outcome.REVERTED: "reverted",
     Outcome.ALREADY: "already there",
     Outcome.NONE: "not needed",
     Outcome.REFUSED: "refused",
@@ -62,7 +63,8 @@ def _by_file(results: Sequence[Result], *, every: bool = False) -> dict[str, lis
 def summary(report: Report) -> str:
     """One line: how many patches had which outcome, over how many copies."""
     counted = Counter(row.outcome for row in report.results)
-    parts = [f"{counted[o]} {words}" for o, words in _SUMMARY.items() if counted[o]]
+    words = _SUMMARY | ({Outcome.NONE: "not in it"} if report.command == "revert" else {})
+    parts = [f"{counted[o]} {word}" for o, word in words.items() if counted[o]]
     copies = len({row.file for row in report.results})
     return f"{copies} {'copy' if copies == 1 else 'copies'} of jax: {', '.join(parts)}"
 
@@ -77,6 +79,10 @@ def _why(row: Result) -> str:
         drifted = row.status is Status.UNDER_INVESTIGATION
         place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
         return f"{row.reason}: {place}{row.message}" if drifted else f"{place}{row.message}"
+    if row.outcome is Outcome.REVERTED:
+        return ""
+    if row.outcome is Outcome.NONE and row.message:
+        return row.message
     if row.status is Status.AFFECTED:
         return f"line {row.line}: {row.evidence[0].text}" if row.evidence else str(row.reason)
     if row.message:

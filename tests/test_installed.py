@@ -1,0 +1,439 @@
+"""An installation after `apply` and after `revert`: RECORD, bytecode, receipt, locks, links."""
+
+from __future__ import annotations
+
+import json
+import os
+import py_compile
+import resource
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from codemod.cli import cli
+from codemod.engine import plan
+from codemod.record import Record
+from codemod.registry import load
+from tests.installations import COMPILED, VERSION, disagreeing, info, install, listing
+from tests.releases import MEMBER, source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+FIXED = plan(source(VERSION), load()).after
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site-packages"
+    install(folder)
+    return folder
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [*map(str, arguments)])
+
+
+def record(site: Path) -> list[bytes]:
+    return (info(site) / "RECORD").read_bytes().splitlines(keepends=True)
+
+
+def receipt(site: Path) -> Path:
+    return info(site) / "codemod.json"
+
+
+def test_what_is_checked_here_would_be_noticed(site: Path) -> None:
+    """The positive control: an edit by hand leaves RECORD wrong."""
+    assert disagreeing(site) == []
+    (site / MEMBER).write_bytes(FIXED)
+    assert disagreeing(site) == [MEMBER]
+
+
+def test_after_apply_the_installation_is_consistent(site: Path) -> None:
+    before = record(site)
+    result = run("apply", site)
+    assert result.exit_code == 0, result.output
+    assert (site / MEMBER).read_bytes() == FIXED
+    assert disagreeing(site) == []
+    assert "note" not in result.stderr
+    after = record(site)
+    changed = [n for n, (old, new) in enumerate(zip(before, after, strict=False)) if old != new]
+    assert changed == [next(n for n, row in enumerate(before) if row.startswith(MEMBER.encode()))]
+    assert [row.split(b",")[0].decode() for row in after[len(before) :]] == [
+        f"{info(site).name}/codemod.json"
+    ]
+
+
+def test_apply_again_changes_nothing(site: Path) -> None:
+    run("apply", site)
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
+    assert run("apply", site).exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+
+
+def test_revert_leaves_what_was_there(site: Path) -> None:
+    before = listing(site)
+    run("apply", site)
+    assert listing(site) != before
+    result = run("revert", site)
+    assert result.exit_code == 0, result.output
+    assert "reverted" in result.stdout
+    assert listing(site) == before
+    result = run("revert", site)
+    assert result.exit_code == 0
+    assert "nothing to undo" in result.stdout
+
+
+@pytest.mark.parametrize("form", ["file", "jax"])
+def test_the_file_itself_and_its_package_are_of_the_installation_too(site: Path, form: str) -> None:
+    before = listing(site)
+    target = {"file": site / MEMBER, "jax": site / "jax"}[form]
+    assert run("apply", target).exit_code == 0
+    assert disagreeing(site) == []
+    assert receipt(site).exists()
+    assert run("revert", target).exit_code == 0
+    assert listing(site) == before
+
+
+def test_the_receipt_says_what_was_done(site: Path) -> None:
+    run("apply", site)
+    told = json.loads(receipt(site).read_text())
+    assert told["version"] == 1
+    assert told["tool"].startswith("jax-codemod ")
+    [(path, entry)] = told["files"].items()
+    assert path == MEMBER
+    [(patch, revision)] = entry["patches"].items()
+    assert patch == "skip_mds_env_value"
+    assert len(revision) == 12
+    digests = listing(site)
+    assert entry["after_sha256"] == digests[MEMBER] != entry["before_sha256"]
+
+
+ODD_ROWS = (
+    b"../../bin/jax,sha256=x,1\n",
+    b"/usr/share/doc/jax,sha256=y,2\n",
+    b'"jax/a,b.py",,\n',
+    b"jax/version.py,sha256=other,3\n",
+)
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_rows_of_others_stay_as_they_are(site: Path, newline: bytes) -> None:
+    rows = [*ODD_ROWS, *record(site), *(row for row in record(site) if MEMBER.encode() in row)]
+    rows = [row.replace(b"\n", newline) for row in rows]
+    (info(site) / "RECORD").write_bytes(b"".join(rows))
+    assert run("apply", site).exit_code == 0
+    after = record(site)
+    for old, new in zip(rows, after, strict=False):
+        if old.startswith(MEMBER.encode()):
+            assert old != new
+            assert Record(new).rows[0].agrees(FIXED)
+        else:
+            assert old == new
+    assert len(after) == len(rows) + 1
+    assert all(row.endswith(newline) for row in after)
+    run("revert", site)
+    assert record(site) == rows
+
+
+def test_a_record_that_was_wrong_before_is_told_and_put_back_as_it_was(site: Path) -> None:
+    path = info(site) / "RECORD"
+    old = path.read_bytes().replace(MEMBER.encode() + b",sha256=", MEMBER.encode() + b",sha256=0")
+    path.write_bytes(old)
+    result = run("apply", site)
+    assert result.exit_code == 0
+    assert "RECORD did not agree with it before" in result.stderr
+    assert disagreeing(site) == []
+    run("revert", site)
+    assert path.read_bytes() == old
+
+
+def test_without_record_there_is_a_receipt_and_a_note(site: Path) -> None:
+    (info(site) / "RECORD").unlink()
+    before = listing(site)
+    result = run("apply", site)
+    assert result.exit_code == 0
+    assert "has no RECORD" in result.stderr
+    assert run("revert", site).exit_code == 0
+    assert listing(site) == before
+
+
+def test_without_a_dist_info_nothing_is_kept_and_that_is_said(site: Path) -> None:
+    shutil.rmtree(info(site))
+    result = run("apply", site)
+    assert result.exit_code == 0
+    assert "nothing is kept to undo this with" in result.stderr
+    result = run("revert", site)
+    assert result.exit_code == 3
+    assert "version control" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"a,b\n", "line 1: RECORD has a row of 2 fields"), (b"\xff,,\n", "line 1: RECORD is not")],
+)
+def test_a_record_that_cannot_be_read_is_refused(site: Path, content: bytes, why: str) -> None:
+    (info(site) / "RECORD").write_bytes(content)
+    before = listing(site, bytecode=True)
+    result = run("apply", site)
+    assert result.exit_code == 3
+    assert why in result.stdout
+    assert listing(site, bytecode=True) == before
+
+
+def test_of_several_dist_infos_the_one_that_tells_of_the_file_is_kept_right(site: Path) -> None:
+    stale = site / "jax-0.7.0.dist-info"
+    shutil.copytree(info(site), stale)
+    (stale / "RECORD").write_bytes(f"{MEMBER},sha256=other,1\n".encode())
+    before = listing(site)
+    assert run("apply", site).exit_code == 0
+    assert receipt(site).exists()
+    assert not (stale / "codemod.json").exists()
+    assert run("revert", site).exit_code == 0
+    assert listing(site) == before
+
+
+# Bytecode.
+
+FORMS = (
+    *(
+        f"__pycache__/cloud_tpu_cluster.{tag}.pyc"
+        for tag in ("cpython-39", "cpython-313", "pypy310")
+    ),
+    "__pycache__/cloud_tpu_cluster.cpython-311.opt-1.pyc",
+    "__pycache__/cloud_tpu_cluster.cpython-311.opt-2.pyc",
+    "cloud_tpu_cluster.pyc",
+)
+OTHERS = ("__pycache__/cluster.cpython-311.pyc", "__pycache__/cloud_tpu_cluster_2.cpython-311.pyc")
+
+
+def test_every_compiled_form_of_the_file_is_removed_and_no_other(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters = (site / MEMBER).parent
+    prefix = tmp_path / "prefix"
+    elsewhere = prefix.joinpath(*clusters.parts[1:]) / "cloud_tpu_cluster.cpython-311.pyc"
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(prefix))
+    forms, others = [clusters / f for f in FORMS], [clusters / f for f in OTHERS]
+    for path in (*forms, *others, elsewhere):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"compiled")
+    assert run("apply", site).exit_code == 0
+    assert not any(path.exists() for path in (*forms, elsewhere, site / COMPILED))
+    assert all(path.exists() for path in others)
+
+
+def test_the_row_of_bytecode_stays_for_uninstall_without_the_hash_of_what_is_gone(
+    site: Path,
+) -> None:
+    path = info(site) / "RECORD"
+    before = path.read_bytes().replace(
+        COMPILED.encode() + b",,", COMPILED.encode() + b",sha256=x,8"
+    )
+    path.write_bytes(before)
+    run("apply", site)
+    [row] = Record(path.read_bytes()).of(COMPILED)
+    assert (row.hash, row.size) == ("", "")
+
+
+LOADER = """
+import sys, importlib.util
+sys.dont_write_bytecode = True
+spec = importlib.util.spec_from_file_location("m", sys.argv[1])
+code = spec.loader.get_code("m")
+print("TPU_SKIP_MDS_QUERY\\") is None" in repr(code.co_consts) or any(
+    "TPU_SKIP_MDS_QUERY" in getattr(c, "co_consts", ()) and c.co_name == "get_tpu_env_value"
+    for c in code.co_consts))
+"""
+
+
+def is_guarded_when_loaded(path: Path) -> bool:
+    command = [sys.executable, "-c", LOADER, str(path)]
+    return subprocess.check_output(command, text=True).strip() == "True"
+
+
+@pytest.mark.parametrize("kind", ["unchecked", "same size and second"])
+def test_stale_bytecode_does_not_win(site: Path, kind: str) -> None:
+    path = site / MEMBER
+    mode = py_compile.PycInvalidationMode
+    chosen = mode.UNCHECKED_HASH if kind == "unchecked" else mode.TIMESTAMP
+    if kind != "unchecked":  # what a copy to a file system without a sense of time may leave
+        status = path.stat()
+        path.write_bytes(source(VERSION).ljust(len(FIXED), b"\n"))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    py_compile.compile(str(path), invalidation_mode=chosen, doraise=True)
+    old, times = path.read_bytes(), path.stat()
+    path.write_bytes(FIXED)  # the control: written by hand, the old code runs
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert not is_guarded_when_loaded(path)
+    path.write_bytes(old)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert run("apply", site).exit_code == 0
+    assert is_guarded_when_loaded(path)
+
+
+# Receipts that are not to be believed, and revert of a part.
+
+
+def test_a_file_that_was_changed_since_is_not_reverted(site: Path) -> None:
+    run("apply", site)
+    (site / MEMBER).write_bytes(FIXED + b"# mine\n")
+    before = listing(site)
+    result = run("revert", site)
+    assert result.exit_code == 3
+    assert "changed since it was patched" in result.stdout
+    assert listing(site) == before
+
+
+def test_a_receipt_that_survived_an_upgrade_claims_nothing(site: Path) -> None:
+    run("apply", site)
+    (site / MEMBER).write_bytes(source("0.10.2"))
+    assert run("apply", site, "--check").exit_code == 1
+    result = run("revert", site)
+    assert result.exit_code == 0
+    assert "nothing to undo" in result.stdout
+    run("apply", site)
+    run("revert", site)
+    assert (site / MEMBER).read_bytes() == source("0.10.2")
+    assert not receipt(site).exists()
+
+
+def test_a_patched_file_without_a_receipt_is_not_guessed_at(site: Path) -> None:
+    (site / MEMBER).write_bytes(FIXED)
+    result = run("revert", site)
+    assert result.exit_code == 3
+    assert "no receipt" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b'{"version": 1, "files": {"a": {}}}', b'{"version": 9, "files": {}}']
+)
+def test_a_damaged_receipt_is_refused(site: Path, content: bytes) -> None:
+    receipt(site).write_bytes(content)
+    before = listing(site)
+    for command in ("apply", "revert"):
+        result = run(command, site)
+        assert result.exit_code == 3
+        assert "codemod.json: a receipt" in result.stdout
+    assert listing(site) == before
+
+
+def test_one_of_several_patches_is_reverted(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    install(site, files={MEMBER: source("0.4.30")})
+    before = listing(site)
+    run("apply", site)
+    result = run("revert", site, "--patch", "skip_mds_detection")
+    assert result.exit_code == 0, result.output
+    only = plan(source("0.4.30"), [p for p in load() if p.id == "skip_mds_env_value"]).after
+    assert (site / MEMBER).read_bytes() == only
+    assert disagreeing(site) == []
+    assert [*json.loads(receipt(site).read_text())["files"][MEMBER]["patches"]] == [
+        "skip_mds_env_value"
+    ]
+    assert run("revert", site).exit_code == 0
+    assert listing(site) == before
+
+
+def test_patches_that_were_applied_one_after_the_other_are_reverted_together(
+    tmp_path: Path,
+) -> None:
+    site = tmp_path / "site-packages"
+    install(site, files={MEMBER: source("0.4.30")})
+    before = listing(site)
+    run("apply", site, "--patch", "skip_mds_env_value")
+    run("apply", site)
+    patches = json.loads(receipt(site).read_text())["files"][MEMBER]["patches"]
+    assert {*patches} == {"skip_mds_env_value", "skip_mds_detection"}
+    run("revert", site)
+    assert listing(site) == before
+
+
+def test_a_patch_that_others_need_is_not_reverted_alone(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    install(site, files={MEMBER: source("0.4.21")})
+    run("apply", site)
+    before = listing(site)
+    result = run("revert", site, "--patch", "skip_mds_env_value")
+    assert result.exit_code == 3
+    assert "needs skip_mds_env_value: revert both" in result.stdout
+    assert listing(site) == before
+
+
+def test_an_unknown_patch_is_wrong_usage(site: Path) -> None:
+    assert run("revert", site, "--patch", "nonsense").exit_code == 2
+
+
+def test_verify_that_objects_leaves_the_installation_as_it_was(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = listing(site)
+    monkeypatch.setattr("codemod.commands.objection", lambda *_: "not proved")
+    result = run("apply", site, "--verify")
+    assert result.exit_code == 3
+    assert "not proved" in result.stdout
+    assert listing(site) == before
+
+
+# What goes wrong while writing.
+
+
+def without_space() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def codemod(*arguments: str | Path, **how: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "codemod", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)  # type: ignore[call-overload, no-any-return]
+
+
+def test_a_full_disk_changes_nothing(site: Path) -> None:
+    before = listing(site, bytecode=True)
+    done = codemod("apply", site, preexec_fn=without_space)
+    assert done.returncode == 3
+    assert "File too large" in done.stdout
+    assert listing(site, bytecode=True) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the mode of a folder is enough for others")
+def test_a_read_only_dist_info_changes_nothing(site: Path) -> None:
+    before = listing(site, bytecode=True)
+    (info(site) / "RECORD").chmod(0o444)
+    result = run("apply", site)
+    assert result.exit_code == 3
+    assert "RECORD: is read-only" in result.stdout
+    assert listing(site, bytecode=True) == before
+
+
+def test_several_at_once_all_end_well(site: Path) -> None:
+    command = [sys.executable, "-m", "codemod", "apply", str(site)]
+    started = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [process.wait() for process in started] == [0] * 4
+    assert (site / MEMBER).read_bytes() == FIXED
+    assert disagreeing(site) == []
+
+
+# Links.
+
+
+def test_a_link_out_of_the_target_is_replaced_only_on_demand(site: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "file.py"
+    cache.parent.mkdir()
+    (site / MEMBER).rename(cache)
+    (site / MEMBER).symlink_to(cache)
+    cache.chmod(0o444)
+    result = run("apply", site)
+    assert result.exit_code == 3
+    assert str(cache) in result.stdout
+    result = run("apply", site, "--replace-symlink")
+    assert result.exit_code == 0, result.output
+    assert not (site / MEMBER).is_symlink()
+    assert (site / MEMBER).read_bytes() == FIXED
+    assert cache.read_bytes() == source(VERSION)
+    assert disagreeing(site) == []
