@@ -176,7 +176,7 @@ def apply(  # noqa: PLR0913 - one for each option
     if dry_run and how["form"] == "text" and not how["quiet"]:
         click.echo(report.diff, nl=False)
     _print(report, **how)
-    _leave(report, quiet=how["quiet"])
+    _leave(report, quiet=how["quiet"], verbose=how["verbose"])
 
 
 @cli.command(short_help="Put back the exact bytes from before apply.")
@@ -326,8 +326,8 @@ def _complain(report: Report) -> None:
         click.echo(complaints(report), nl=False, err=True)
 
 
-def _leave(report: Report, *, quiet: bool) -> None:
+def _leave(report: Report, *, quiet: bool, verbose: bool = False) -> None:
     if not quiet:
-        for note in report.notes:
+        for note in (*report.notes, *(report.details if verbose else ())):
             click.echo(f"codemod: note: {note}", err=True)
     sys.exit(int(report.exit_code))

@@ -67,6 +67,7 @@ def apply(
     results: list[Result] = []
     diffs: list[bytes] = []
     notes: list[str] = []
+    details: list[str] = []
     found = list(groups(targets))
     for target, copies in found:
         group = _Group(target, copies, patches, replace_links=replace_links)
@@ -76,11 +77,13 @@ def apply(
             group.read(planned)
         results += group.rows(write=write)
         diffs += group.diffs(alone=len(found) == 1)
-        notes += group.notes
+        notes += group.tree.notes
+        details += group.tree.details
     return Report(
         command=command,
         results=tuple(results),
         notes=(*_notes(targets, results), *notes),
+        details=tuple(details),
         unsearched=tuple(u for target in targets for u in target.unsearched),
         diff=b"".join(diffs),
     )
@@ -125,18 +128,13 @@ class _Group:
         self.plans: dict[Copy, Plan] = {}
         self.unread: dict[Copy, Refused] = {}
         self.ended: tuple[Outcome, str] | None = None  # how writing ended, if not well
-        self._tree = tree_of(target, copies[0], replace_links=replace_links)
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What a person should know of what was written."""
-        return self._tree.notes
+        self.tree = tree_of(target, copies[0], replace_links=replace_links)
 
     def read(self, planned: Callable[[bytes], Plan]) -> None:
         """Plan each file that can be read."""
         for copy in self.copies:
             try:
-                self.plans[copy] = planned(self._tree.read(copy.relative))
+                self.plans[copy] = planned(self.tree.read(copy.relative))
             except Refused as error:
                 self.unread[copy] = error
 
@@ -144,7 +142,7 @@ class _Group:
         """Plan each file and write what is to be changed, while nobody else does."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._tree.locked(self.copies[0].relative))
+                stack.enter_context(self.tree.locked(self.copies[0].relative))
             except CodemodError as error:
                 self.ended = _ending(error)
             self.read(planned)
@@ -155,18 +153,18 @@ class _Group:
         """Write what is to be changed; where `check` then objects, put it all back."""
         changed = {c: p for c, p in self.plans.items() if p.changes}
         try:
-            had = {copy: self._tree.patches_of(copy.relative) for copy in changed}
+            had = {copy: self.tree.patches_of(copy.relative) for copy in changed}
             for copy, planned in changed.items():
                 self._stage(copy, planned.after, had[copy] | _revisions(planned))
-            self._tree.commit()
+            self.tree.commit()
             if changed and check:
                 self._check(check, changed, had)
         except CodemodError as error:
             self.ended = _ending(error)
 
     def _stage(self, copy: Copy, content: bytes, patches: dict[str, str]) -> None:
-        self._tree.stage(copy.relative, content)
-        self._tree.name_patches(copy.relative, patches)
+        self.tree.stage(copy.relative, content)
+        self.tree.name_patches(copy.relative, patches)
 
     def _check(
         self, check: Check, changed: dict[Copy, Plan], had: dict[Copy, dict[str, str]]
@@ -182,10 +180,10 @@ class _Group:
 
     def _put_back(self, changed: dict[Copy, Plan], had: dict[Copy, dict[str, str]]) -> None:
         for copy, planned in changed.items():
-            if self._tree.read(copy.relative) != planned.after:
+            if self.tree.read(copy.relative) != planned.after:
                 raise Refused(f"{show(copy.path)}: changed while it was checked; left as it is")
             self._stage(copy, planned.before, had[copy])
-        self._tree.commit()
+        self.tree.commit()
 
     def rows(self, *, write: bool) -> Iterable[Result]:
         """A row for each file and patch, in the order of the files."""

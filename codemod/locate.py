@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemod import linked
 from codemod.errors import CodemodError, Refused, UsageError
 from codemod.model import Kind, Unsearched
 from codemod.textfile import read_regular, reason, show
@@ -233,7 +234,13 @@ def _environment(
     notes: list[str] = []
     files: list[Path] = []
     for sites in importers:
-        holders = [site for site in sites if _has_jax(site)]
+        sources = {source: named for site in sites for source, named in linked.editable(site)}
+        holders = [site for site in (*sites, *sources) if _has_jax(site)]
+        notes += [
+            f"{show(source)}: the sources of an editable install, by {show(named)}"
+            for source, named in sources.items()
+        ]
+        notes += filter(None, map(linked.archived, sites))
         files += [site / IN_SITE for site in holders[:1] if os.path.lexists(site / IN_SITE)]
         notes += [
             f"{show(site / 'jax')}: left alone, {show(holders[0] / 'jax')} is imported before it"
@@ -241,8 +248,9 @@ def _environment(
         ]
         if not holders:
             notes += _source_elsewhere(sites)
-    inside = all(file.is_relative_to(prefix) for file in files)
-    root = prefix if inside else files[0].parents[len(IN_SITE.parts) - 1]
+    roots = [file.parents[len(IN_SITE.parts) - 1] for file in files]
+    inside = all(root.is_relative_to(prefix) for root in roots)
+    root = prefix if inside else Path(os.path.commonpath(roots))
     return Target(
         argument=argument,
         kind=Kind.ENVIRONMENT,
@@ -276,7 +284,15 @@ def _sites(prefix: Path) -> list[list[Path]]:
             if real not in seen:  # lib64 is often a link to lib
                 seen.add(real)
                 versions.setdefault(site.parent.name, []).append(site)
-    return list(versions.values())
+    return [[*sites, *_added(sites)] for sites in versions.values()]
+
+
+def _added(sites: Sequence[Path]) -> Iterator[Path]:
+    """Yield the folders that `.pth` files add, but for those that are there anyhow."""
+    for site in sites:
+        for folder in linked.added_to(site):
+            if folder.resolve() not in {known.resolve() for known in sites}:
+                yield Path(os.path.normpath(folder))
 
 
 def _python_in(prefix: Path) -> Path | None:

@@ -167,6 +167,7 @@ class Report:
     command: str
     results: Sequence[Result]
     notes: Sequence[str] = ()
+    details: Sequence[str] = ()  # notes for who asks for more
     unsearched: Sequence[Unsearched] = ()
     diff: bytes = field(default=b"", repr=False)
 

@@ -49,6 +49,7 @@ class FolderTree:
         self._staged: dict[Path, bytes] = {}
         self._patches: dict[Path, dict[str, str]] = {}
         self.notes: list[str] = []  # what a person should know of what was done
+        self.details: list[str] = []  # the same, for who wants to know it all
 
     @contextlib.contextmanager
     def locked(self, path: str) -> Iterator[None]:
@@ -72,7 +73,9 @@ class FolderTree:
     def stage(self, path: str, data: bytes) -> None:
         """Keep new content for a file; raises Refused where it could not be put in place."""
         real = self._real(path)
-        check_replaceable(real, link=real.is_symlink())
+        names = check_replaceable(real, link=real.is_symlink()).st_nlink
+        if names > 1:
+            self.details.append(f"{show(real)}: had {names} names; the others keep the old content")
         current = read_regular(real)
         if self._seen.setdefault(real, current) != current:
             raise Refused(f"{show(real)}: changed while it was being edited")

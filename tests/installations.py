@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import zipfile
 from typing import TYPE_CHECKING
 
 from codemod.record import Record
-from tests.releases import MEMBER, source
+from tests.releases import MEMBER, source, wheel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,3 +69,22 @@ def disagreeing(site: Path) -> list[str]:
         wrong += [] if true else [row.path]
     listed = {row.path for row in record.rows}
     return wrong + [path for path in listing(site) if path not in listed]
+
+
+def small_wheel(version: str, folder: Path) -> Path:
+    """A wheel of a release with its clusters only, which any installer takes in no time."""
+    kept = ("jax/__init__.py", "jax/version.py", "jax/_src/__init__.py", "jax/_src/clusters/")
+    info = f"jax-{version}.dist-info/"
+    made = folder / f"jax-{version}-py3-none-any.whl"
+    record = Record(b"")
+    with zipfile.ZipFile(wheel(version)) as old, zipfile.ZipFile(made, "w") as new:
+        for name in old.namelist():
+            if name.startswith((*kept, info)) and name != f"{info}RECORD":
+                data = b"" if name == "jax/__init__.py" else old.read(name)
+                if name == f"{info}METADATA":  # what jax needs is not there, and not needed
+                    data = re.sub(rb"(?m)^Requires-Dist:.*\n", b"", data)
+                new.writestr(name, data)
+                record.add(name, data)
+        record.add(f"{info}RECORD", None)
+        new.writestr(f"{info}RECORD", bytes(record))
+    return made

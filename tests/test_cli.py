@@ -309,6 +309,7 @@ LAYERS = (
     ("verdict", "examples"),
     ("pins",),
     ("engine", "locate", "registry"),
+    ("linked",),
     ("releases",),
     ("rewrite",),
     ("guards",),

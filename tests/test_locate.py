@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from codemod import locate as module
 from codemod.errors import CodemodError, UsageError
+from codemod.locate import locate
 from codemod.model import Kind
 from tests.places import FILE, SITE, find, put_info, put_jax, relatives
 
@@ -109,6 +112,69 @@ def test_environment_with_jax_installed_editable(venv: Path) -> None:
     (note,) = target.notes
     assert note.startswith(f"{info}: ")
     assert "editable" in note
+
+
+@pytest.mark.parametrize("layout", ["", "src"])
+def test_the_sources_of_an_editable_install(venv: Path, tmp_path: Path, layout: str) -> None:
+    project = tmp_path / "my jax"
+    source = put_jax(project / layout)
+    (project / layout / "jax" / "__init__.py").touch()
+    info = put_info(venv / SITE, "0.8.0")
+    (venv / SITE / "__editable___jax_0_8_0_finder.py").write_text("MAPPING = {}")
+    told = {"url": project.as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(told))
+    target = find(venv)
+    assert [copy.path for copy in target.copies] == [source]
+    (note,) = target.notes
+    assert note == (
+        f"{project / layout}: the sources of an editable install, by {info / 'direct_url.json'}"
+    )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"url": "file:///nowhere", "dir_info": {"editable": true}}',
+        '{"url": "file:///", "dir_info": {}}',
+        '{"url": "https://example.org/jax", "vcs_info": {}}',
+        "[]",
+        "{",
+    ],
+)
+def test_what_tells_of_no_editable_install(venv: Path, told: str) -> None:
+    info = put_info(venv / SITE, "0.8.0")
+    (info / "direct_url.json").write_text(told)
+    target = find(venv)
+    assert target.copies == ()
+    assert "its folder" in target.notes[0]
+
+
+def test_a_folder_that_a_pth_file_adds(venv: Path, tmp_path: Path) -> None:
+    source = put_jax(tmp_path / "more")
+    text = f"# a comment\nimport sys\n\n/nowhere\n.\n{tmp_path / 'more'}\n"
+    (venv / SITE / "more.pth").write_text(text)
+    assert [copy.path for copy in find(venv).copies] == [source]
+    assert [copy.path for copy in find(venv / "bin" / "python").copies] == [source]
+    put_jax(venv / SITE)  # which comes first
+    target = find(venv)
+    assert [copy.path for copy in target.copies] == [venv / SITE / FILE]
+    assert f"{tmp_path / 'more' / 'jax'}: left alone" in target.notes[0]
+
+
+def test_a_jax_in_an_archive_is_told(venv: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "all.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr(FILE, "")
+    other = tmp_path / "other.zip"
+    with zipfile.ZipFile(other, "w") as made:
+        made.writestr("a.py", "")
+    (tmp_path / "broken.zip").write_bytes(archive.read_bytes()[:-10])
+    path = os.pathsep.join(map(str, (archive, other, tmp_path / "broken.zip")))
+    target = locate(str(venv / "bin" / "python"), environ={**os.environ, "PYTHONPATH": path})
+    assert target.copies == ()
+    assert [n for n in target.notes if "unpack it" in n] == [
+        f"{archive}: holds a jax that cannot be edited in place: unpack it"
+    ]
 
 
 def test_root_file_system_is_searched(tmp_path: Path) -> None:
