@@ -212,12 +212,14 @@ def verify(
     """Run every copy in its own interpreter, else in `python`, else in the running one."""
     from pathlib import Path
 
-    from codemod.verify import verify_cluster
+    from codemod.verify import no_cluster, verify_cluster
 
     verdicts: list[Verdict] = []
     for target, (copy, *_) in _groups(targets):
         here = Path(python) if python else target.python or Path(sys.executable)
-        if level == "cluster":
+        if level == "cluster" and copy.path.parts[-4:-1] != ("jax", "_src", "clusters"):
+            verdicts.append(no_cluster(copy.path))
+        elif level == "cluster":
             verdicts.append(verify_cluster(here, copy.path.parents[3], processes=processes))
         else:
             verdicts.append(_run_module(here, copy))

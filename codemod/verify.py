@@ -15,12 +15,12 @@ from codemod.errors import Refused
 from codemod.metadata_server import MetadataServer
 from codemod.textfile import read_regular
 from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
-from codemod.verify_cluster import verify_cluster
+from codemod.verify_cluster import no_cluster, verify_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["verify_cluster", "verify_module"]
+__all__ = ["no_cluster", "verify_cluster", "verify_module"]
 
 SCRIPT = Path(__file__).with_name("probe_child.py")
 PATIENT = 5.0  # seconds on a socket: the machine may be busy

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,6 +108,17 @@ def test_a_signal_during_the_proof(number: int, code: int, tmp_path: Path) -> No
     process.communicate(timeout=30)
     assert process.returncode == code
     assert "SKIP_MDS" not in path.read_text()
+
+
+@pytest.mark.parametrize("folder", ["", "a/b/c", "fork/_src/clusters"])
+def test_a_file_outside_a_jax_cannot_be_run_as_a_cluster(folder: str) -> None:
+    with tempfile.TemporaryDirectory() as top:  # pytest's own folders are deep ones
+        path = Path(top, folder, "cloud_tpu_cluster.py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PATCHED)
+        result = run("verify", "--level", "cluster", path)
+    assert result.exit_code == 3
+    assert "level cluster runs a whole jax, and this file lies in none" in result.stdout
 
 
 @needs_linux
