@@ -18,7 +18,12 @@ from typing import Any
 
 LONGEST = 500  # characters of a value or a message that are worth sending
 PATIENCE = 3600.0  # seconds that a copy may believe to have slept in one call
-LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
+LOOK_UPS = {
+    "socket.getaddrinfo",
+    "socket.gethostbyaddr",
+    "socket.gethostbyname",
+    "socket.getnameinfo",
+}
 SENDS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 STARTS = {
     "os.exec",
@@ -100,7 +105,8 @@ class Watch:
         if event not in self._watched:
             return
         if event in LOOK_UPS:
-            self._look_up(text(args[0]))
+            # `getnameinfo` takes the address of a socket, the others take a host
+            self._look_up(text(args[0][0] if isinstance(args[0], tuple) else args[0]))
         elif event in SENDS:
             self._send(*args[:2])
         else:

@@ -30,6 +30,7 @@ CLEARED = (
     "TPU_PROCESS_ADDRESSES",
     "TPU_PROCESS_ADDRESSES_PATH",
     scenarios.VARIABLE,
+    scenarios.OTHER_KEY,
     *scenarios.KEYS,
     *scenarios.WORKERS,
 )
@@ -116,7 +117,9 @@ class _Run:
         yield row
         if row.broken is None:
             for call in scenarios.calls(variable, loaded["classes"]):
-                yield self._row(call)
+                yield (row := self._row(call))
+                if row.value == "True":
+                    yield from map(self._row, scenarios.if_present(call))
 
     def _judge_import(self, loaded: dict[str, Any]) -> Row:
         why = None

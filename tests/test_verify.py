@@ -34,13 +34,13 @@ def test_the_patched_release_is_proved() -> None:
     verdict = verdict_on(patched())
     assert (verdict.proved, verdict.failed, verdict.exit_code) == (True, False, Exit.OK)
     assert wrong(verdict) == []
-    assert verdict.summary.startswith("proved: with TPU_SKIP_MDS_QUERY set, none of 128 calls")
+    assert verdict.summary.startswith("proved: with TPU_SKIP_MDS_QUERY set, none of 136 calls")
 
 
 def test_the_release_as_it_came_is_not() -> None:
     verdict = verdict_on(source(RELEASE).decode())
     assert (verdict.proved, verdict.failed, verdict.exit_code) == (False, False, Exit.FINDINGS)
-    assert verdict.summary.startswith("NOT proved: with TPU_SKIP_MDS_QUERY set, 52 of 128 calls")
+    assert verdict.summary.startswith("NOT proved: with TPU_SKIP_MDS_QUERY set, 54 of 136 calls")
     reported = [
         row.exception or "" for row in wrong(verdict) if row.scenario.server is Server.NO_SUCH_HOST
     ]
@@ -66,6 +66,9 @@ def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) 
 
 def quietly(statement: str) -> tuple[str, str]:
     return first(f"try: {statement}\n  except OSError: pass")
+
+
+PRESENT = '    if running_in_cloud_tpu_vm and os.environ.get("TPU_WORKER_HOSTNAMES")'
 
 
 def test_a_client_that_hangs_up_at_once_is_counted_with_its_own_call() -> None:
@@ -109,6 +112,29 @@ MUTANTS = {
         "import threading; threading.Thread(target=get_metadata, args=('tpu-env',)).start()"
     ),
     "query on import": (SIGNATURE, f"get_metadata('tpu-env')\n{SIGNATURE}"),
+    "reverse look-up": quietly("socket.getnameinfo(('192.0.2.1', 80), 0)"),
+    "guard of jax's own keys only": (GUARD, f" and not (key.startswith('MEGASCALE_') and {SET})"),
+    "guard lost once the environment knows a slice": (
+        GUARD,
+        f' and (not {SET} or "MEGASCALE_SLICE_ID" in os.environ)',
+    ),
+    "detection asks where no workers are named": (
+        PRESENT,
+        f"    if 'TPU_WORKER_HOSTNAMES' not in os.environ: get_metadata('tpu-env')\n{PRESENT}",
+    ),
+    "a class of a fork asks once it is present": (
+        "class GceTpuCluster",
+        f"""class PodTpuCluster(BaseTpuCluster):
+  @classmethod
+  def is_env_present(cls):
+    return {SET}
+
+  @staticmethod
+  def _get_worker_list_in_slice():
+    return get_metadata('worker-network-endpoints')[0].split(',')
+
+class GceTpuCluster""",
+    ),
 }
 
 
@@ -129,6 +155,11 @@ EQUIVALENTS = {
         f"SKIP = {SET}\n{SIGNATURE}  if SKIP: return os.environ.get(key)\n{LOOK_UP}",
     ),
     "a cache": (SIGNATURE, "import functools\n@functools.cache\ndef cached(): pass\n" + SIGNATURE),
+}"),
+    "a cache of a method": (
+        "  @classmethod\n  def get_process_count",
+        "  import functools\n  @classmethod\n  @functools.cache\n  def get_process_count",
+    ),
 }
 
 
