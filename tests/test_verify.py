@@ -154,8 +154,7 @@ EQUIVALENTS = {
         SIGNATURE + LOOK_UP.join(["  # First try to get the value from the environment.\n", ""]),
         f"SKIP = {SET}\n{SIGNATURE}  if SKIP: return os.environ.get(key)\n{LOOK_UP}",
     ),
-    "a cache": (SIGNATURE, "import functools\n@functools.cache\ndef cached(): pass\n" + SIGNATURE),
-}"),
+    "a cache": (SIGNATURE, f"import functools\n@functools.cache\n{SIGNATURE}"),
     "a cache of a method": (
         "  @classmethod\n  def get_process_count",
         "  import functools\n  @classmethod\n  @functools.cache\n  def get_process_count",
