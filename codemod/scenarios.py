@@ -155,15 +155,17 @@ def _other_key(variable: str | None) -> Call:
 
 
 def _presence(scenario: Scenario, name: str, workers: Mapping[str, str] = WORKERS) -> Call:
-    if name == GKE:
-        wanted: tuple[Way, ...] = (_exactly(asks=False, value=str(bool(workers))),)
-    elif name in PRESENT_ON_GCE:
+    wanted: tuple[Way, ...]
+    if name in PRESENT_ON_GCE:
         quiet = _exactly(asks=False, value="False")
         wanted = _ways(scenario, quiet, _answer(scenario, PRESENT_ON_GCE[name]))
+    elif name == GKE and workers:
+        wanted = (_exactly(asks=False, value="True"),)
     else:  # an abstract base, or a class of a fork: it may say what it likes
         either = Way(asks=False, value="True|False", text="True or False")
         asking = Way(asks=True, value=ANYTHING, text="any end", may_raise=True)
-        wanted = (either,) if is_set(scenario) else (either, asking)
+        quiet = _exactly(asks=False, value="False") if name == GKE else either
+        wanted = (quiet,) if is_set(scenario) else (quiet, asking)
     return Call(
         scenario=scenario, owner=name, name="is_env_present", environment=workers, ways=wanted
     )

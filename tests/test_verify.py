@@ -155,6 +155,10 @@ EQUIVALENTS = {
         f"SKIP = {SET}\n{SIGNATURE}  if SKIP: return os.environ.get(key)\n{LOOK_UP}",
     ),
     "a cache": (SIGNATURE, f"import functools\n@functools.cache\n{SIGNATURE}"),
+    "a class that asks only where no workers are named and the variable is unset": (
+        PRESENT,
+        f"    if not (os.environ.get('TPU_WORKER_HOSTNAMES') or {SET}): return get_metadata('x')\n{PRESENT}",
+    ),
     "a cache of a method": (
         "  @classmethod\n  def get_process_count",
         "  import functools\n  @classmethod\n  @functools.cache\n  def get_process_count",
