@@ -43,7 +43,8 @@ def find_targets(arguments: Sequence[str]) -> list[Target]:
     if not any(target.copies for target in targets):
         places = ", ".join(show(target.argument) for target in targets)
         notes = "".join(f"; {note}" for target in targets for note in target.notes)
-        raise NoJaxError(f"no jax found in {places}{notes}")
+        why = "" if arguments else f" ({targets[0].why}): name a TARGET, or activate one"
+        raise NoJaxError(f"no jax found in {places}{why}{notes}")
     return targets
 
 

@@ -166,6 +166,16 @@ def test_wrong_usage(
     assert copy.read_text() == MODULE
 
 
+def test_without_a_target_it_says_where_it_looked_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    result = run("verify")
+    assert result.exit_code == 4
+    assert f"no jax found in {tmp_path} (VIRTUAL_ENV is set to {tmp_path})" in result.stderr
+    assert "name a TARGET" in result.stderr
+
+
 def test_a_read_only_file_is_refused(copy: Path) -> None:
     copy.chmod(0o444)
     result = run("apply", copy)
