@@ -217,7 +217,7 @@ def verify(
 
     verdicts: list[Verdict] = []
     for target, (copy, *_) in _groups(targets):
-        here = Path(python) if python else target.python or Path(sys.executable)
+        here = target.python or Path(python or sys.executable)
         if level == "cluster" and copy.path.parts[-4:-1] != ("jax", "_src", "clusters"):
             verdicts.append(no_cluster(copy.path))
         elif level == "cluster":

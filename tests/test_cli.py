@@ -246,6 +246,18 @@ def test_verify_before_and_after(tmp_path: Path) -> None:
     assert document(run("verify", path, "--format", "json"), "verify")["version"] == 1
 
 
+def test_verify_takes_the_named_interpreter_only_where_the_target_has_none(venv: Path) -> None:
+    site = next(venv.glob("lib/python*/site-packages"))
+    unpack("0.10.2", site)
+    no_python = venv / "no-python"
+    no_python.write_text("#!/bin/sh\nexit 1\n")
+    no_python.chmod(0o755)
+    own = run("verify", venv, "--python", no_python)
+    named = run("verify", site / "jax" / "_src", "--python", no_python)
+    assert (own.exit_code, "NOT proved" in own.stdout) == (1, True)
+    assert (named.exit_code, "no verdict" in named.stdout) == (3, True)
+
+
 def test_apply_and_verify(tmp_path: Path) -> None:
     proved, unproved = tmp_path / "new.py", tmp_path / "old.py"
     proved.write_bytes(source("0.10.2"))
