@@ -149,7 +149,9 @@ def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], 
 @_patch
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
-@click.option("--verify", is_flag=True, help="Run each copy afterwards; undo what is not proved.")
+@click.option(
+    "--verify", is_flag=True, help="Run each copy that was edited; undo what is not proved."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
 @_options
 def apply(
@@ -205,7 +207,10 @@ def verify(
     form: str,
     quiet: bool,
 ) -> None:
-    """Prove by running it that no metadata request is made, and that unset one still is."""
+    """Run each copy to prove that TPU_SKIP_MDS_QUERY, once set, keeps it from asking.
+
+    Not one metadata request may be made while it is set; while it is unset there must be some.
+    """
     from codemod.commands import verify as run
 
     if processes and level != "cluster":
