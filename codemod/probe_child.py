@@ -145,7 +145,7 @@ class Probe:
 
     def __init__(self, files: list[str]) -> None:
         self._files = files
-        self._watch = kit.Watch(processes=True)
+        self._watch = kit.Watch(stop_processes=True)
         self._clock, self._limit = kit.Clock(), kit.SocketLimit()
         self._modules: list[ModuleType] = []
 
