@@ -170,6 +170,7 @@ class _Run:
         return replace(
             row,
             requests=self._server.requests(),
+            asked=self._server.asked(),
             other_connections=tuple(answer["events"]),
             value=answer.get("value"),
             exception=answer.get("exception"),

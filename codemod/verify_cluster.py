@@ -238,7 +238,8 @@ class _Cluster:
     def _row(self, index: int, member: _Member) -> Row:
         if member.result is not None:
             member.server.wait_for(member.result["connections"], 1.0)
-        row = replace(self._blank(index), requests=member.server.requests())
+        server = member.server
+        row = replace(self._blank(index), requests=server.requests(), asked=server.asked())
         if member.result is not None:
             return self._judged(index, row, member.result)
         hopeless = None if member.gone else self._plainly_wrong()

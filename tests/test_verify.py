@@ -49,6 +49,16 @@ def test_the_release_as_it_came_is_not() -> None:
     assert reported
 
 
+def test_the_requests_are_counted_by_key() -> None:
+    here = Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP)
+    rows = [r for r in verdict_on(source("0.4.30").decode()).rows if r.scenario == here]
+    asked = {row.call: row.asked for row in rows}
+    assert asked["get_tpu_env_value('MEGASCALE_NUM_SLICES')"] == {"tpu-env": 1}
+    assert asked["GkeTpuCluster.get_process_id()"] == {"tpu-env": 2}
+    assert asked["GceTpuCluster.is_env_present()"] == {"agent-worker-number": 1}
+    assert asked["GkeTpuCluster.is_env_present()"] == {}
+
+
 @pytest.mark.parametrize("server", list(Server))
 def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) -> None:
     rows = [
@@ -157,7 +167,7 @@ EQUIVALENTS = {
     "a cache": (SIGNATURE, f"import functools\n@functools.cache\n{SIGNATURE}"),
     "a class that asks only where no workers are named and the variable is unset": (
         PRESENT,
-        f"    if not (os.environ.get('TPU_WORKER_HOSTNAMES') or {SET}): return get_metadata('x')\n{PRESENT}",
+        f"    if not ('TPU_WORKER_ID' in os.environ or {SET}): get_metadata('x')\n{PRESENT}",
     ),
     "a cache of a method": (
         "  @classmethod\n  def get_process_count",

@@ -102,7 +102,8 @@ def _failures(wrong: Sequence[Row]) -> list[str]:
 
 def _outcome(row: Row) -> str:
     plural = "" if row.requests == 1 else "s"
-    traffic = [f"{row.requests or 'no'} request{plural}", *row.other_connections[:3]]
+    keys = f" ({', '.join(row.asked)})" if row.asked else ""
+    traffic = [f"{row.requests or 'no'} request{plural}{keys}", *row.other_connections[:3]]
     return ", ".join(traffic) + " and " + (row.exception or row.value or "no value")
 
 
