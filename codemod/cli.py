@@ -222,10 +222,10 @@ def verify(
 
         click.echo(verdicts_json(verdicts), nl=False)
     else:
-        from codemod.report.verdict import to_text
+        from codemod.report.verdict import summaries, to_text
 
-        for verdict in verdicts:
-            click.echo(verdict.summary if quiet else to_text(verdict).rstrip("\n"))
+        texts = summaries(verdicts) if quiet else [to_text(v).rstrip("\n") for v in verdicts]
+        click.echo("\n".join(texts))
     sys.exit(max(int(verdict.exit_code) for verdict in verdicts))
 
 

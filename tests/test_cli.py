@@ -246,6 +246,16 @@ def test_verify_before_and_after(tmp_path: Path) -> None:
     assert document(run("verify", path, "--format", "json"), "verify")["version"] == 1
 
 
+def test_summaries_of_several_copies_name_each(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    bad.write_bytes(source("0.10.2"))
+    good.write_bytes(source("0.10.2"))
+    run("apply", good)
+    lines = run("verify", "-q", good, bad).stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [str(good), str(bad)]
+    assert [": proved: " in line for line in lines] == [True, False]
+
+
 def test_verify_takes_the_named_interpreter_only_where_the_target_has_none(venv: Path) -> None:
     site = next(venv.glob("lib/python*/site-packages"))
     unpack("0.10.2", site)

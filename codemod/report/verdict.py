@@ -42,6 +42,13 @@ def to_text(verdict: Verdict) -> str:
     return "\n".join([*lines, verdict.summary, ""])
 
 
+def summaries(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the summary of each; where there are several, with what each is of."""
+    if len(verdicts) == 1:
+        return [verdicts[0].summary]
+    return [f"{show(verdict.target)}: {verdict.summary}" for verdict in verdicts]
+
+
 def _row(row: Row) -> dict[str, Any]:
     data = asdict(row)
     scenario = row.scenario
