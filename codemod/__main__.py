@@ -6,7 +6,7 @@ import sys
 # Loading modules makes many objects and no garbage: looking for it takes a tenth of the start.
 gc.set_threshold(100_000)
 
-TERMINATED = 143  # 128 + SIGTERM, as shells count
+SIGNALLED = 128  # and the number of the signal, as shells count
 
 
 def main() -> None:
@@ -19,7 +19,10 @@ def main() -> None:
 
     from codemod.cli import cli
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that all is put back
+    for name in ("SIGTERM", "SIGHUP"):  # so that all is put back, and every child ended
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as by nohup
+            signal.signal(number, lambda number, _: sys.exit(SIGNALLED + number))
     cli(prog_name="codemod")
 
 

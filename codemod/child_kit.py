@@ -18,7 +18,12 @@ from typing import Any
 
 LONGEST = 500  # characters of a value or a message that are worth sending
 PATIENCE = 3600.0  # seconds that a copy may believe to have slept in one call
-LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
+LOOK_UPS = {
+    "socket.getaddrinfo",
+    "socket.gethostbyaddr",
+    "socket.gethostbyname",
+    "socket.getnameinfo",
+}
 SENDS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 STARTS = {
     "os.exec",
@@ -74,12 +79,13 @@ class Watch:
     result is the same on a laptop, in a sealed container and on a host that has a metadata server.
     """
 
-    def __init__(self, *, processes: bool) -> None:
+    def __init__(self, *, stop_processes: bool) -> None:
         self.server = 0  # port on loopback whose connections the parent counts
+        self.processes = stop_processes  # whether a new process is an event
         self._events: list[str] = []
         self._connected: dict[int, Any] = {}
         self._started = False
-        self._watched = LOOK_UPS | SENDS | (STARTS if processes else set())
+        self._stop_processes = stop_processes
         sys.addaudithook(self._hook)
 
     def take(self) -> dict[str, Any]:
@@ -97,16 +103,16 @@ class Watch:
         return taken
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
-        if event not in self._watched:
-            return
         if event in LOOK_UPS:
-            self._look_up(text(args[0]))
+            # `getnameinfo` takes the address of a socket, the others take a host
+            self._look_up(text(args[0][0] if isinstance(args[0], tuple) else args[0]))
         elif event in SENDS:
             self._send(*args[:2])
-        else:
+        elif event in STARTS and self.processes:
             self._started = True
             self._events.append(event)
-            raise ProcessStarted(event)
+            if self._stop_processes:
+                raise ProcessStarted(event)
 
     def _look_up(self, host: str) -> None:
         if not is_local(host):

@@ -149,7 +149,9 @@ def diff(*, targets: Sequence[str], ids: Sequence[str], folders: Sequence[str], 
 @_patch
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something is to be done.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the diff as well.")
-@click.option("--verify", is_flag=True, help="Run each copy afterwards; undo what is not proved.")
+@click.option(
+    "--verify", is_flag=True, help="Run each copy that was edited; undo what is not proved."
+)
 @click.option(
     "--replace-symlink", is_flag=True, help="Put a file where a link leads out of TARGET."
 )
@@ -232,7 +234,10 @@ def verify(
     form: str,
     quiet: bool,
 ) -> None:
-    """Prove by running it that no metadata request is made, and that unset one still is."""
+    """Run each copy to prove that TPU_SKIP_MDS_QUERY, once set, keeps it from asking.
+
+    Not one metadata request may be made while it is set; while it is unset there must be some.
+    """
     from codemod.commands import verify as run
 
     if processes and level != "cluster":
@@ -244,10 +249,10 @@ def verify(
 
         click.echo(verdicts_json(verdicts), nl=False)
     else:
-        from codemod.report.verdict import to_text
+        from codemod.report.verdict import summaries, to_text
 
-        for verdict in verdicts:
-            click.echo(verdict.summary if quiet else to_text(verdict).rstrip("\n"))
+        texts = summaries(verdicts) if quiet else [to_text(v).rstrip("\n") for v in verdicts]
+        click.echo("\n".join(texts))
     sys.exit(max(int(verdict.exit_code) for verdict in verdicts))
 
 

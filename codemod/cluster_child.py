@@ -31,7 +31,7 @@ class Member:
     def __init__(self, channel: kit.Channel, order: dict[str, Any]) -> None:
         self._channel = channel
         self._order = order
-        self._watch = kit.Watch(processes=False)
+        self._watch = kit.Watch(stop_processes=False)
         self._watch.server = order["server"]
 
     def run(self) -> dict[str, Any]:
@@ -77,7 +77,9 @@ class Member:
     def _initialize(self) -> dict[str, Any]:
         jax: Any = importlib.import_module("jax")
         self._step("jax.distributed.initialize()")
+        self._watch.processes = True  # only here: to find its devices jax may well start some
         jax.distributed.initialize()
+        self._watch.processes = False
         self._step("jax.process_count()")
         place = {"count": jax.process_count(), "index": jax.process_index()}
         if place != self._order["place"]:  # someone would wait for a value that no one sends

@@ -39,7 +39,8 @@ def find_targets(arguments: Sequence[str]) -> list[Target]:
     if not any(target.copies for target in targets):
         places = ", ".join(show(target.argument) for target in targets)
         notes = "".join(f"; {note}" for target in targets for note in target.notes)
-        raise NoJaxError(f"no jax found in {places}{notes}")
+        why = "" if arguments else f" ({targets[0].why}): name a TARGET, or activate one"
+        raise NoJaxError(f"no jax found in {places}{why}{notes}")
     return targets
 
 
@@ -258,12 +259,14 @@ def verify(
     targets: Sequence[Target], *, level: str, processes: int, python: str | None
 ) -> list[Verdict]:
     """Run every copy in its own interpreter, else in `python`, else in the running one."""
-    from codemod.verify import verify_cluster
+    from codemod.verify import no_cluster, verify_cluster
 
     verdicts: list[Verdict] = []
     for target, (copy, *_) in groups(targets):
-        here = Path(python) if python else target.python or Path(sys.executable)
-        if level == "cluster":
+        here = target.python or Path(python or sys.executable)
+        if level == "cluster" and copy.path.parts[-4:-1] != ("jax", "_src", "clusters"):
+            verdicts.append(no_cluster(copy.path))
+        elif level == "cluster":
             verdicts.append(verify_cluster(here, copy.path.parents[3], processes=processes))
         else:
             verdicts.append(_run_module(here, copy))

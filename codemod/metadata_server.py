@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import Counter
 from socketserver import StreamRequestHandler, TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,7 @@ class MetadataServer:
         self.mode = Server.UP
         self._changed = threading.Condition()
         self._connections = 0
+        self._asked: Counter[str] = Counter()
         self._released = threading.Event()
         self._http = _Http(self)
         self._closed_port = socket.socket()
@@ -60,12 +62,17 @@ class MetadataServer:
         with self._changed:
             self._released.set()
             self._released = threading.Event()
-            self.mode, self._connections = mode, 0
+            self.mode, self._connections, self._asked = mode, 0, Counter()
 
     def requests(self) -> int:
         """Return the connections since `start`, of which each takes one request or none."""
         with self._changed:
             return self._connections
+
+    def asked(self) -> dict[str, int]:
+        """Return how often each key was asked for; one that hung up first may have named none."""
+        with self._changed:
+            return dict(self._asked)
 
     def wait_for(self, connections: int, seconds: float) -> None:
         """Give those that the client has already given up on the time to arrive here."""
@@ -82,6 +89,7 @@ class MetadataServer:
         """Return status and text, or None once a silent server is let go."""
         with self._changed:
             mode, released = self.mode, self._released
+            self._asked[path.removeprefix(PREFIX)] += 1
         if mode is Server.SILENT:
             released.wait()
             return None

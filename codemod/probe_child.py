@@ -124,6 +124,15 @@ def env_value_function(modules: list[ModuleType]) -> Callable[..., Any] | None:
     return None
 
 
+def forget(modules: list[ModuleType]) -> None:
+    """Empty the caches of `functools`: what they hold is the answer of another scenario."""
+    for owner in [*modules, *own_classes(modules).values()]:
+        for value in vars(owner).values():
+            clear = getattr(getattr(value, "__func__", value), "cache_clear", None)
+            if callable(clear):
+                clear()
+
+
 def with_known_arguments(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the arguments of `get_coordinator_address` that this release has."""
     offered = {"timeout_secs": 5, "override_coordinator_port": None}
@@ -136,7 +145,7 @@ class Probe:
 
     def __init__(self, files: list[str]) -> None:
         self._files = files
-        self._watch = kit.Watch(processes=True)
+        self._watch = kit.Watch(stop_processes=True)
         self._clock, self._limit = kit.Clock(), kit.SocketLimit()
         self._modules: list[ModuleType] = []
 
@@ -151,6 +160,7 @@ class Probe:
 
     def call(self, owner: str, name: str, arguments: list[str]) -> dict[str, Any]:
         """Call the env-value function, or the method `name` of the class `owner`."""
+        forget(self._modules)
         if not owner:
             function = env_value_function(self._modules)
         else:

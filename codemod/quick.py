@@ -46,7 +46,7 @@ def _content(path: str) -> bytes:
     Such are options, links, and names that it shows in another way than they are written.
     """
     name = os.path.basename(path)  # noqa: PTH119
-    plain = path.isascii() and path.isprintable() and ".." not in path and path[0] != "-"
+    plain = path.isascii() and path.isprintable() and ".." not in path and path[:1] != "-"
     if name != NAME or not plain or os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
         return b""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from codemod.verdict import Environment, Scenario, Server, is_set
@@ -18,10 +18,13 @@ KEYS = ("MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID", "MEGASCALE_COORDINATOR_ADD
 # The three sources of a value differ in every value, so that the answer names its source.
 IN_ENVIRONMENT = dict(zip(KEYS, ("3", "2", "127.0.0.9:8080"), strict=True))
 ON_SERVER = dict(zip(KEYS, ("4", "3", "127.0.0.7:8080"), strict=True))
+OTHER_KEY, OTHER_VALUE = "ACCELERATOR_TYPE", "v5litepod-8"
 WORKERS = {"TPU_WORKER_HOSTNAMES": "127.0.0.1,127.0.0.2", "TPU_WORKER_ID": "1"}
 ATTRIBUTES = {
     "agent-worker-number": "0",
-    "tpu-env": "".join(f"{key}: '{value}'\n" for key, value in ON_SERVER.items()),
+    "tpu-env": "".join(
+        f"{key}: '{value}'\n" for key, value in {**ON_SERVER, OTHER_KEY: OTHER_VALUE}.items()
+    ),
     "worker-network-endpoints": "unknown:unknown:127.0.0.5,unknown:unknown:127.0.0.6",
 }
 
@@ -93,9 +96,23 @@ def calls(variable: str | None, classes: Sequence[str]) -> Iterator[Call]:
             yield _presence(absent, name)
         if GKE in classes and (server is Server.UP or is_set(absent)):
             yield from (_method(absent, name) for name in GKE_METHODS)
+    told = Scenario(variable=variable, environment=Environment.VALUE, server=Server.UP)
     if GKE in classes:
-        told = Scenario(variable=variable, environment=Environment.VALUE, server=Server.UP)
         yield from (_method(told, name) for name in GKE_METHODS)
+    yield _other_key(variable)
+    alone = Scenario(variable=variable, environment=Environment.ABSENT, server=Server.UP)
+    yield from (_presence(alone, name, {}) for name in classes)
+
+
+def if_present(call: Call) -> Iterator[Call]:
+    """Yield what jax calls next where a class of a fork has just said that it is present.
+
+    What that returns is the fork's affair; while the variable is set it asks no one.
+    """
+    known = call.owner == GKE or call.owner in PRESENT_ON_GCE
+    if call.name == "is_env_present" and is_set(call.scenario) and not known:
+        silent = Way(asks=False, value=ANYTHING, text="any end", may_raise=True)
+        yield from (replace(call, name=method, ways=(silent,)) for method in GKE_METHODS)
 
 
 def _env_value(scenario: Scenario, key: str) -> Call:
@@ -119,18 +136,38 @@ def _env_value(scenario: Scenario, key: str) -> Call:
     )
 
 
-def _presence(scenario: Scenario, name: str) -> Call:
-    if name == GKE:
-        wanted: tuple[Way, ...] = (_exactly(asks=False, value="True"),)
-    elif name in PRESENT_ON_GCE:
+def _other_key(variable: str | None) -> Call:
+    """A key that this file never asks for, while the environment has all that it does ask for.
+
+    A fork may know no such key and say so.
+    """
+    scenario = Scenario(variable=variable, environment=Environment.ABSENT, server=Server.UP)
+    quiet = Way(asks=False, value="None", text="None or an error", may_raise=True)
+    asking = _exactly(asks=True, value=repr(OTHER_VALUE))
+    return Call(
+        scenario=scenario,
+        owner="",
+        name="get_tpu_env_value",
+        arguments=(OTHER_KEY,),
+        environment=IN_ENVIRONMENT,
+        ways=(quiet,) if is_set(scenario) else (quiet, asking),
+    )
+
+
+def _presence(scenario: Scenario, name: str, workers: Mapping[str, str] = WORKERS) -> Call:
+    wanted: tuple[Way, ...]
+    if name in PRESENT_ON_GCE:
         quiet = _exactly(asks=False, value="False")
         wanted = _ways(scenario, quiet, _answer(scenario, PRESENT_ON_GCE[name]))
+    elif name == GKE and workers:
+        wanted = (_exactly(asks=False, value="True"),)
     else:  # an abstract base, or a class of a fork: it may say what it likes
         either = Way(asks=False, value="True|False", text="True or False")
         asking = Way(asks=True, value=ANYTHING, text="any end", may_raise=True)
-        wanted = (either,) if is_set(scenario) else (either, asking)
+        quiet = _exactly(asks=False, value="False") if name == GKE else either
+        wanted = (quiet,) if is_set(scenario) else (quiet, asking)
     return Call(
-        scenario=scenario, owner=name, name="is_env_present", environment=WORKERS, ways=wanted
+        scenario=scenario, owner=name, name="is_env_present", environment=workers, ways=wanted
     )
 
 

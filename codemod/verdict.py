@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from codemod.model import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Level(StrEnum):
@@ -55,8 +55,9 @@ class Scenario:
 class Row:
     """One call: `value` is its repr, `exception` the last line of its traceback, else None.
 
-    `requests` were counted by the metadata server, `other_connections` are the look-ups and
-    connections to anywhere else. `broken` says why nothing could be judged, where that is so.
+    `requests` were counted by the metadata server, `asked` says how many there were for each key.
+    `other_connections` are the look-ups and connections to anywhere else, and the processes that
+    were started. `broken` says why nothing could be judged, where that is so.
     """
 
     scenario: Scenario
@@ -69,6 +70,7 @@ class Row:
     ok: bool
     expected: str
     broken: str | None = None
+    asked: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def blank(cls, scenario: Scenario, call: str, expected: str) -> Row:

@@ -15,12 +15,12 @@ from codemod.errors import Refused
 from codemod.metadata_server import MetadataServer
 from codemod.textfile import read_regular
 from codemod.verdict import Environment, Level, Row, Scenario, Server, Verdict
-from codemod.verify_cluster import verify_cluster
+from codemod.verify_cluster import no_cluster, verify_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["verify_cluster", "verify_module"]
+__all__ = ["no_cluster", "verify_cluster", "verify_module"]
 
 SCRIPT = Path(__file__).with_name("probe_child.py")
 PATIENT = 5.0  # seconds on a socket: the machine may be busy
@@ -30,6 +30,7 @@ CLEARED = (
     "TPU_PROCESS_ADDRESSES",
     "TPU_PROCESS_ADDRESSES_PATH",
     scenarios.VARIABLE,
+    scenarios.OTHER_KEY,
     *scenarios.KEYS,
     *scenarios.WORKERS,
 )
@@ -116,7 +117,9 @@ class _Run:
         yield row
         if row.broken is None:
             for call in scenarios.calls(variable, loaded["classes"]):
-                yield self._row(call)
+                yield (row := self._row(call))
+                if row.value == "True":
+                    yield from map(self._row, scenarios.if_present(call))
 
     def _judge_import(self, loaded: dict[str, Any]) -> Row:
         why = None
@@ -167,6 +170,7 @@ class _Run:
         return replace(
             row,
             requests=self._server.requests(),
+            asked=self._server.asked(),
             other_connections=tuple(answer["events"]),
             value=answer.get("value"),
             exception=answer.get("exception"),

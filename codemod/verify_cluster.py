@@ -71,6 +71,14 @@ def verify_cluster(
     return Verdict(level=Level.CLUSTER, target=str(root or python), about=about, rows=tuple(rows))
 
 
+def no_cluster(copy: Path) -> Verdict:
+    """Return the verdict on a file that lies in no package `jax` which could be imported."""
+    plan = _one_slice(1)
+    why = "level cluster runs a whole jax, and this file lies in none: use --level module"
+    row = replace(Row.blank(plan.scenario, "import jax", "a package"), broken=why)
+    return Verdict(level=Level.CLUSTER, target=str(copy), about="a lone file", rows=(row,))
+
+
 def _one_slice(processes: int) -> Plan:
     """The report: nothing but the workers in the environment, and a host that cannot be found."""
     hosts = ",".join(["localhost"] * processes)
@@ -230,7 +238,8 @@ class _Cluster:
     def _row(self, index: int, member: _Member) -> Row:
         if member.result is not None:
             member.server.wait_for(member.result["connections"], 1.0)
-        row = replace(self._blank(index), requests=member.server.requests())
+        server = member.server
+        row = replace(self._blank(index), requests=server.requests(), asked=server.asked())
         if member.result is not None:
             return self._judged(index, row, member.result)
         hopeless = None if member.gone else self._plainly_wrong()

@@ -19,6 +19,8 @@ from codemod.errors import Refused
 from codemod.model import Example, Finding, Patch, Reason, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import libcst as cst
 
     from codemod.reach import Answer, FunctionNode
@@ -78,22 +80,40 @@ class Target:
 
 
 def _guarded(target: Target) -> cst.Module:
-    """The first of the edits, smallest first, that is proved to guard the function."""
+    """The first of the edits, smallest first, that is proved to guard the function.
+
+    One that gives None where there is no value is better than one that gives an empty text.
+    """
     if target.unset["absent"].possible == reach.NOT:
         raise Refused("a guard the wrong way round: it asks only while set", target.call.lineno)
-    why = "no guard could be proved to hold in it"
+    why: list[str] = []
+    second_best = None
+    for edited in _edited(target, why):
+        answer = _proved(target, edits.tree_of(edited))
+        if answer is None:
+            continue
+        if _gives_none(target, answer):
+            return edited
+        second_best = second_best or edited
+    if second_best is not None:
+        return second_best
+    name = getattr(target.node, "name", "the lambda")
+    reason = [*why, "no guard could be proved to hold in it"][0]
+    raise Refused(f"{name} cannot be guarded: {reason}", target.node.lineno)
+
+
+def _edited(target: Target, why: list[str]) -> Iterator[cst.Module]:
+    """Every edit in every spelling; `why` takes what speaks against those that cannot be made."""
     for edit in (_in_condition, _in_conditional, _early_return, _early_default, _one_line):
         for spelling in edits.environment_spellings(target.tree, target.node):
             target.spelling = spelling
             try:
                 edited = edit(target)
             except LookupError as error:
-                why = str(error)
+                why[:] = [str(error)]
                 continue
-            if edited is not None and _holds(target, edits.tree_of(edited)):
-                return edited
-    name = getattr(target.node, "name", "the lambda")
-    raise Refused(f"{name} cannot be guarded: {why}", target.node.lineno)
+            if edited is not None:
+                yield edited
 
 
 # The edits. Each gives None where the function does not have its shape.
@@ -169,21 +189,34 @@ def _one_line(target: Target) -> cst.Module | None:
 # The proof.
 
 
-def _holds(target: Target, tree: ast.Module) -> bool:
-    """Whether the edit does what it should, decided by walking the edited function.
+def _proved(target: Target, tree: ast.Module) -> Answer | None:
+    """What the edited function does while the variable is set and the environment holds nothing.
 
-    Set: no request, whatever the environment holds under the key; with nothing there, nothing
-    is returned. Unset: as before. A value that the environment holds comes back as before.
+    None where the edit does not do what it should, decided by walking that function. Set: no
+    request, whatever the environment holds under the key; with nothing there, nothing is
+    returned. Unset: as before. A value that the environment holds comes back as before.
     """
     node = edits.counterpart(target.tree, target.node, tree)
     after = reach.File(tree)
+    answers: dict[str, Answer] = {}
     for key, unset in target.unset.items():
         if after.ask(NAMES, None, key=key)[node].reach != unset.reach:
-            return False
+            return None
         for skip in ("true", ""):
-            if not _is_right(after.ask(NAMES, skip, key=key)[node], key, unset):
-                return False
-    return True
+            answers[key] = after.ask(NAMES, skip, key=key)[node]
+            if not _is_right(answers[key], key, unset):
+                return None
+    return answers["absent"]
+
+
+def _gives_none(target: Target, answer: Answer) -> bool:
+    """Whether callers that get None where the server has no value either still get that."""
+    if answer.returns_none():
+        return True
+    asked = ast.unparse(target.call.func) if isinstance(target.call, ast.Call) else ""
+    without = reach.File(target.tree, results={asked: None})
+    unset = without.ask(NAMES, None, key="absent").get(target.node)
+    return unset is None or not unset.returns_none()
 
 
 def _is_right(answer: Answer, key: str, unset: Answer) -> bool:

@@ -167,6 +167,16 @@ def test_wrong_usage(
     assert copy.read_text() == MODULE
 
 
+def test_without_a_target_it_says_where_it_looked_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    result = run("verify")
+    assert result.exit_code == 4
+    assert f"no jax found in {tmp_path} (VIRTUAL_ENV is set to {tmp_path})" in result.stderr
+    assert "name a TARGET" in result.stderr
+
+
 def test_a_read_only_file_is_refused(copy: Path) -> None:
     copy.chmod(0o444)
     result = run("apply", copy)
@@ -236,6 +246,28 @@ def test_verify_before_and_after(tmp_path: Path) -> None:
     assert after.exit_code == 0
     assert "proved: with TPU_SKIP_MDS_QUERY set" in after.stdout
     assert document(run("verify", path, "--format", "json"), "verify")["version"] == 1
+
+
+def test_summaries_of_several_copies_name_each(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    bad.write_bytes(source("0.10.2"))
+    good.write_bytes(source("0.10.2"))
+    run("apply", good)
+    lines = run("verify", "-q", good, bad).stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [str(good), str(bad)]
+    assert [": proved: " in line for line in lines] == [True, False]
+
+
+def test_verify_takes_the_named_interpreter_only_where_the_target_has_none(venv: Path) -> None:
+    site = next(venv.glob("lib/python*/site-packages"))
+    unpack("0.10.2", site)
+    no_python = venv / "no-python"
+    no_python.write_text("#!/bin/sh\nexit 1\n")
+    no_python.chmod(0o755)
+    own = run("verify", venv, "--python", no_python)
+    named = run("verify", site / "jax" / "_src", "--python", no_python)
+    assert (own.exit_code, "NOT proved" in own.stdout) == (1, True)
+    assert (named.exit_code, "no verdict" in named.stdout) == (3, True)
 
 
 def test_apply_and_verify(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,9 @@ def test_an_interrupted_proof_leaves_the_old_bytes(
         assert (result.exit_code, result.stderr) == (130, "codemod: interrupted\n")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_during_the_proof(number: int, code: int, tmp_path: Path) -> None:
     path = put(tmp_path, MODULE + "for _ in range(10**9): pass\n")
     process = subprocess.Popen(
@@ -107,6 +110,24 @@ def test_a_signal_during_the_proof(number: int, code: int, tmp_path: Path) -> No
     process.communicate(timeout=30)
     assert process.returncode == code
     assert "SKIP_MDS" not in path.read_text()
+
+
+def test_under_nohup_a_terminal_that_goes_ends_nothing() -> None:
+    ignored = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    script = f"{ignored}; from codemod.__main__ import main\ntry: main()\nfinally: "
+    script += "raise SystemExit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"
+    assert subprocess.run([sys.executable, "-c", script, "list", "-q"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("folder", ["", "a/b/c", "fork/_src/clusters"])
+def test_a_file_outside_a_jax_cannot_be_run_as_a_cluster(folder: str) -> None:
+    with tempfile.TemporaryDirectory() as top:  # pytest's own folders are deep ones
+        path = Path(top, folder, "cloud_tpu_cluster.py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PATCHED)
+        result = run("verify", "--level", "cluster", path)
+    assert result.exit_code == 3
+    assert "level cluster runs a whole jax, and this file lies in none" in result.stdout
 
 
 @needs_linux

@@ -1,8 +1,10 @@
 """No metadata request while TPU_SKIP_MDS_QUERY is set: tests to copy into the CI of a project.
 
-By default they run over all affected releases, patched. Over a jax of your own, as it is:
+Copied, beside a `conftest.py` that adds the option, they run over a jax of your own, as it is:
 
-    pytest tests/test_no_metadata_requests.py --jax path/to/venv
+    pytest test_no_metadata_requests.py --jax path/to/venv
+
+Without the option they run over all affected releases, patched; that takes the tests of codemod.
 """
 
 from __future__ import annotations
@@ -16,12 +18,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from codemod import engine, registry
 from codemod.locate import locate
 from codemod.model import Exit
 from codemod.verify import verify_module
-from tests.releases import AFFECTED
-from tests.verdicts import unpacked
 
 if TYPE_CHECKING:
     from codemod.verdict import Row, Verdict
@@ -31,12 +30,16 @@ HERE = Path(sys.executable)
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     named = metafunc.config.getoption("--jax", default=None)
-    for fixture, jax in {
-        "verdict": [named] if named else list(AFFECTED),
-        "control": [] if named else list(AFFECTED),
-    }.items():
+    for fixture in ("verdict", "control"):
+        jax = _affected() if not named else [named] if fixture == "verdict" else []
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, jax, indirect=True, scope="module")
+
+
+def _affected() -> list[str]:
+    from tests.releases import AFFECTED
+
+    return list(AFFECTED)
 
 
 @pytest.fixture
@@ -63,6 +66,9 @@ def verdict_on_target(argument: str) -> Verdict:
 @cache
 def verdicts_on_release(version: str) -> tuple[Verdict, Verdict]:
     """Return the verdicts on a release among its real siblings: as it came, and patched."""
+    from codemod import engine, registry
+    from tests.verdicts import unpacked
+
     with TemporaryDirectory() as folder:
         copy = unpacked(version, Path(folder))
         came = verify_module(HERE, copy)
@@ -105,7 +111,7 @@ def test_the_server_is_asked_with_the_variable_unset(verdict: Verdict) -> None:
     rows = [
         row for row in calls(verdict, None, environment="absent") if row.scenario.server == "up"
     ]
-    assert {row.value for row in rows} == {"'4'", "'3'", "'127.0.0.7:8080'"}
+    assert {row.value for row in rows} == {"'4'", "'3'", "'127.0.0.7:8080'", "'v5litepod-8'"}
     assert min(row.requests for row in rows) >= 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,6 +13,7 @@ import pytest
 
 from codemod import __version__
 from tests.releases import ROOT, source
+from tests.verdicts import RELEASE, patched, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,3 +84,20 @@ def test_the_installed_command_applies_its_patches(python: Path, tmp_path: Path)
     assert b'get("TPU_SKIP_MDS_QUERY") is None:' not in copy.read_bytes()
     run(python.with_name("codemod"), "apply", copy, cwd=tmp_path)
     assert b'get("TPU_SKIP_MDS_QUERY") is None:' in copy.read_bytes()
+
+
+def test_the_test_to_copy_needs_nothing_of_the_checkout(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    option = readme[readme.index("def pytest_addoption") :].partition("```")[0]
+    (tmp_path / "conftest.py").write_text(option)
+    (tmp_path / "tests").mkdir()  # hides that of the checkout
+    (tmp_path / "tests" / "__init__.py").touch()
+    copied = shutil.copy(ROOT / "tests" / "test_no_metadata_requests.py", tmp_path)
+    jax = unpacked(RELEASE, tmp_path / "vendored").parents[2]
+    ended = []
+    for text in (source(RELEASE), patched().encode()):
+        (jax / "_src/clusters/cloud_tpu_cluster.py").write_bytes(text)
+        command = [sys.executable, "-m", "pytest", "-q", copied, "--jax", jax]
+        done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+        ended.append(done.returncode)
+    assert ended == [1, 0]

@@ -67,6 +67,8 @@ def test_anything_else_is_left_to_the_command(
     for arguments in (
         [],
         ["apply"],
+        ["apply", ""],
+        ["apply", good, ""],
         ["diff", good],
         ["apply", affected],
         ["apply", good, affected],

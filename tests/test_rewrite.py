@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,31 @@ SHAPES = {
 @pytest.mark.parametrize("function", SHAPES.values(), ids=SHAPES.keys())
 def test_any_shape_is_guarded(function: str) -> None:
     assert treat(module(function).encode()).changes
+
+
+@pytest.mark.parametrize(
+    ("last", "none"), [("return value", "None"), ("return value or ''", "''")], ids=["none", "text"]
+)
+def test_callers_get_the_kind_of_nothing_that_they_know(
+    last: str, none: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the server has no value either, what it gives is what the guard must give."""
+    source = f"""{HEAD}
+def ask(key):
+  return get_metadata(key)[0] or None
+
+def get_tpu_env_value(key):
+  value = os.environ.get(key, '')
+  if value == '':
+    value = ask(key)
+  {last}
+"""
+    names: dict[str, Any] = {}
+    exec(treat(source.encode()).after, names)  # noqa: S102 - our own text
+    monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "1")
+    assert repr(names["get_tpu_env_value"]("KEY")) == none
+    monkeypatch.setenv("KEY", "value")
+    assert names["get_tpu_env_value"]("KEY") == "value"
 
 
 def test_both_definitions_are_guarded() -> None:

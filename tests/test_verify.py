@@ -34,19 +34,29 @@ def test_the_patched_release_is_proved() -> None:
     verdict = verdict_on(patched())
     assert (verdict.proved, verdict.failed, verdict.exit_code) == (True, False, Exit.OK)
     assert wrong(verdict) == []
-    assert verdict.summary.startswith("proved: with TPU_SKIP_MDS_QUERY set, none of 128 calls")
+    assert verdict.summary.startswith("proved: with TPU_SKIP_MDS_QUERY set, none of 136 calls")
 
 
 def test_the_release_as_it_came_is_not() -> None:
     verdict = verdict_on(source(RELEASE).decode())
     assert (verdict.proved, verdict.failed, verdict.exit_code) == (False, False, Exit.FINDINGS)
-    assert verdict.summary.startswith("NOT proved: with TPU_SKIP_MDS_QUERY set, 52 of 128 calls")
+    assert verdict.summary.startswith("NOT proved: with TPU_SKIP_MDS_QUERY set, 54 of 136 calls")
     reported = [
         row.exception or "" for row in wrong(verdict) if row.scenario.server is Server.NO_SUCH_HOST
     ]
     assert all("metadata.google.internal" in text for text in reported)
     assert all(text.startswith("requests.exceptions.ConnectionError") for text in reported)
     assert reported
+
+
+def test_the_requests_are_counted_by_key() -> None:
+    here = Scenario(variable="true", environment=Environment.ABSENT, server=Server.UP)
+    rows = [r for r in verdict_on(source("0.4.30").decode()).rows if r.scenario == here]
+    asked = {row.call: row.asked for row in rows}
+    assert asked["get_tpu_env_value('MEGASCALE_NUM_SLICES')"] == {"tpu-env": 1}
+    assert asked["GkeTpuCluster.get_process_id()"] == {"tpu-env": 2}
+    assert asked["GceTpuCluster.is_env_present()"] == {"agent-worker-number": 1}
+    assert asked["GkeTpuCluster.is_env_present()"] == {}
 
 
 @pytest.mark.parametrize("server", list(Server))
@@ -66,6 +76,9 @@ def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) 
 
 def quietly(statement: str) -> tuple[str, str]:
     return first(f"try: {statement}\n  except OSError: pass")
+
+
+PRESENT = '    if running_in_cloud_tpu_vm and os.environ.get("TPU_WORKER_HOSTNAMES")'
 
 
 def test_a_client_that_hangs_up_at_once_is_counted_with_its_own_call() -> None:
@@ -109,6 +122,29 @@ MUTANTS = {
         "import threading; threading.Thread(target=get_metadata, args=('tpu-env',)).start()"
     ),
     "query on import": (SIGNATURE, f"get_metadata('tpu-env')\n{SIGNATURE}"),
+    "reverse look-up": quietly("socket.getnameinfo(('192.0.2.1', 80), 0)"),
+    "guard of jax's own keys only": (GUARD, f" and not (key.startswith('MEGASCALE_') and {SET})"),
+    "guard lost once the environment knows a slice": (
+        GUARD,
+        f' and (not {SET} or "MEGASCALE_SLICE_ID" in os.environ)',
+    ),
+    "detection asks where no workers are named": (
+        PRESENT,
+        f"    if 'TPU_WORKER_HOSTNAMES' not in os.environ: get_metadata('tpu-env')\n{PRESENT}",
+    ),
+    "a class of a fork asks once it is present": (
+        "class GceTpuCluster",
+        f"""class PodTpuCluster(BaseTpuCluster):
+  @classmethod
+  def is_env_present(cls):
+    return {SET}
+
+  @staticmethod
+  def _get_worker_list_in_slice():
+    return get_metadata('worker-network-endpoints')[0].split(',')
+
+class GceTpuCluster""",
+    ),
 }
 
 
@@ -128,7 +164,15 @@ EQUIVALENTS = {
         SIGNATURE + LOOK_UP.join(["  # First try to get the value from the environment.\n", ""]),
         f"SKIP = {SET}\n{SIGNATURE}  if SKIP: return os.environ.get(key)\n{LOOK_UP}",
     ),
-    "a cache": (SIGNATURE, "import functools\n@functools.cache\ndef cached(): pass\n" + SIGNATURE),
+    "a cache": (SIGNATURE, f"import functools\n@functools.cache\n{SIGNATURE}"),
+    "a class that asks only where no workers are named and the variable is unset": (
+        PRESENT,
+        f"    if not ('TPU_WORKER_ID' in os.environ or {SET}): get_metadata('x')\n{PRESENT}",
+    ),
+    "a cache of a method": (
+        "  @classmethod\n  def get_process_count",
+        "  import functools\n  @classmethod\n  @functools.cache\n  def get_process_count",
+    ),
 }
 
 

@@ -93,6 +93,10 @@ START = "def initialize():\n"
 MUTANTS = {
     "asks though the variable is set": (" is None:\n", " is not False:\n"),
     "asks something else": (START, f"{START}    look_up()\n"),
+    "lets another process ask": (
+        START,
+        f"{START}    import subprocess; subprocess.run(['true'])\n",
+    ),
     "never asks": ("        asked()", "        pass"),
     "all have one index": ('int(os.environ["TPU_WORKER_ID"])', "0"),
     "counts one too many": ("workers * slices", "max(workers * slices, 2)"),

@@ -76,8 +76,8 @@ def test_the_text_fits_a_terminal_and_ends_in_the_summary(kind: str) -> None:
 def test_the_text_shows_each_kind_of_failure_once() -> None:
     text = to_text(verdict_on(patched().replace(GUARD, "")))
     assert text.count("get_tpu_env_value('") == 1
-    assert "    expected  no request and None\n    got       1 request and '4'\n" in text
-    assert "and 48 more like these; the JSON has them all" in text
+    assert "    expected  no request and None\n    got       1 request (tpu-env) and '4'\n" in text
+    assert "and 50 more like these; the JSON has them all" in text
     assert "more like these" not in to_text(verdict_on(patched()))
 
 

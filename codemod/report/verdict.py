@@ -42,6 +42,13 @@ def to_text(verdict: Verdict) -> str:
     return "\n".join([*lines, verdict.summary, ""])
 
 
+def summaries(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the summary of each; where there are several, with what each is of."""
+    if len(verdicts) == 1:
+        return [verdicts[0].summary]
+    return [f"{show(verdict.target)}: {verdict.summary}" for verdict in verdicts]
+
+
 def _row(row: Row) -> dict[str, Any]:
     data = asdict(row)
     scenario = row.scenario
@@ -102,7 +109,8 @@ def _failures(wrong: Sequence[Row]) -> list[str]:
 
 def _outcome(row: Row) -> str:
     plural = "" if row.requests == 1 else "s"
-    traffic = [f"{row.requests or 'no'} request{plural}", *row.other_connections[:3]]
+    keys = f" ({', '.join(row.asked)})" if row.asked else ""
+    traffic = [f"{row.requests or 'no'} request{plural}{keys}", *row.other_connections[:3]]
     return ", ".join(traffic) + " and " + (row.exception or row.value or "no value")
 
 
