@@ -221,17 +221,17 @@ def _marked(mark: bytes, lines: list[bytes]) -> Iterator[bytes]:
             yield b"\n\\ No newline at end of file\n"
 
 
-def read_regular(path: Path) -> bytes:
+def read_regular(path: Path, largest: int = LARGEST) -> bytes:
     """Return the content of a regular file; raises Refused for anything else, and never waits."""
     try:
         _check_regular(path, path.stat())
         handle = os.open(path, os.O_RDONLY | NO_WAIT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(largest + 1)
     except OSError as error:
         raise Refused(f"{show(path)}: {reason(error)}") from error
-    if len(data) > LARGEST:
-        raise Refused(f"{show(path)}: larger than {LARGEST // 1024**2} MiB")
+    if len(data) > largest:
+        raise Refused(f"{show(path)}: larger than {largest // 1024**2} MiB")
     return data
 
 
@@ -292,6 +292,29 @@ def replace_atomically(path: Path, data: bytes, *, expect: bytes) -> None:
     # The new file is in place, so this is no failure: at worst a crash now brings the old one back.
     with contextlib.suppress(OSError):
         _sync_folder(path.parent)
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Write a file of results: it is there as a whole or as it was. Raises CodemodError.
+
+    What is no regular file, such as a pipe or /dev/stdout, is written to.
+    """
+    real = os.path.realpath(path)
+    special = os.path.lexists(real) and not os.path.isfile(real)  # noqa: PTH113
+    folder, _ = os.path.split(real)
+    beside = os.path.join(folder, TEMPORARY + os.urandom(8).hex())  # noqa: PTH118
+    temporary = real if special else beside
+    try:
+        with open(temporary, "wb") as file:  # noqa: PTH123
+            file.write(data)
+        if not special:
+            os.replace(temporary, real)  # noqa: PTH105
+    except OSError as error:
+        raise CodemodError(f"{show(path)}: {reason(error)}") from error
+    finally:
+        if not special:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108
 
 
 def _write(temporary: Path, data: bytes, like: Path, old: os.stat_result) -> None:

@@ -1,0 +1,96 @@
+"""Copies in wheels and sdists: the members in question are read, and nothing is unpacked.
+
+An archive may be anybody's. What it says of itself is not believed: each read has a bound, and
+what does not fit, or is told in two ways, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codemod.errors import Refused
+from codemod.locate import METADATA_FIELD
+from codemod.sources.parts import copies, is_part
+from codemod.textfile import LARGEST, reason, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from zipfile import ZipFile
+
+    from codemod.sources.model import Held, Unit
+
+    Files = dict[str, bytes | str]
+
+MEMBERS = 500_000  # of one archive
+METADATA = r"(?:[^/]+\.dist-info/METADATA|[^/]+/PKG-INFO)"
+SDISTS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar", ".zip")
+MOST = 1 << 32  # bytes that an sdist may unpack to
+
+
+def in_archive(unit: Unit) -> Iterable[Held]:
+    """The copies in a wheel or an sdist; raises Refused where it is no such archive."""
+    path = unit.path
+    is_zip = path.lower().endswith((".whl", ".zip"))
+    files = _contained(path, _zip_files if is_zip else _tar_files)
+    metadata = [n for n in sorted(files, key=len) if re.fullmatch(METADATA, n)]
+    said = _said(files.pop(metadata[0])) if metadata else None
+    parts = {name: content for name, content in files.items() if is_part(name)}
+    return copies(parts, lambda _: said, f"{path}!/")
+
+
+def _contained(path: str, read: Callable[[str], Files]) -> Files:
+    import lzma
+    import tarfile
+    import zipfile
+    import zlib
+
+    broken = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError)
+    try:
+        return read(path)
+    except OSError as error:
+        raise Refused(f"{show(path)}: {reason(error)}") from error
+    except (*broken, ValueError, NotImplementedError, RuntimeError, OverflowError) as error:
+        raise Refused(f"{show(path)}: not a sound archive: {error}") from error
+
+
+def _wanted(name: str) -> bool:
+    return is_part(name) or re.fullmatch(METADATA, name) is not None
+
+
+def _said(content: bytes | str) -> str | None:
+    head = b"" if isinstance(content, str) else re.split(rb"\r?\n\r?\n", content, maxsplit=1)[0]
+    version = dict(re.findall(METADATA_FIELD, head)).get(b"Version")
+    return str(version, "utf-8", "replace") if version else None
+
+
+def _zip_files(path: str) -> Files:
+    from zipfile import ZipFile
+
+    files: Files = {}
+    with ZipFile(path) as archive:
+        for member in archive.infolist():
+            if _wanted(member.filename):
+                if member.filename in files:
+                    raise Refused(f"{show(path)}: has {show(member.filename)} more than once")
+                files[member.filename] = _member(archive, member.filename)
+    return files
+
+
+def _member(archive: ZipFile, name: str) -> bytes | str:
+    with archive.open(name) as file:
+        data = file.read(LARGEST + 1)
+    return data if len(data) <= LARGEST else f"larger than {LARGEST // 1024**2} MiB"
+
+
+def _tar_files(path: str) -> Files:
+    from codemod.sources.tars import members
+
+    files: Files = {}
+    with open(path, "rb") as file:  # noqa: PTH123
+        for member, read in members(file, most=MOST, many=MEMBERS):
+            if member.isreg() and _wanted(member.name):
+                files[member.name] = read()  # what comes later wins, as where it is unpacked
+            elif _wanted(member.name) and not member.isdir():
+                files[member.name] = "is no regular file in the archive"
+    return files
