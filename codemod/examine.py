@@ -70,6 +70,14 @@ def _held(unit: Unit) -> Iterable[Held]:
         from codemod.sources.archives import in_archive
 
         return in_archive(unit)
+    if unit.kind is Kind.IMAGE:
+        from codemod.sources.images import in_image
+
+        return in_image(unit)
+    if unit.kind is Kind.GIT:
+        from codemod.sources.git import in_revision, revision
+
+        return in_revision(revision(unit.path, unit.revision), f"{unit.path}@{unit.revision}:")
     from codemod.sources.folders import copy_at
 
     return [copy_at(unit)]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MEMBERS = 500_000  # of one archive
 METADATA = r"(?:[^/]+\.dist-info/METADATA|[^/]+/PKG-INFO)"
 SDISTS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar", ".zip")
+# What zipfile raises for an unknown way to compress, an encrypted member, a bad name or size.
+ODD = (NotImplementedError, RuntimeError, ValueError, OverflowError)
+IMAGES = ("oci-layout", "manifest.json")  # at the top of an image, and of no sdist
 MOST = 1 << 32  # bytes that an sdist may unpack to
 
 
@@ -40,17 +43,19 @@ def in_archive(unit: Unit) -> Iterable[Held]:
 
 
 def _contained(path: str, read: Callable[[str], Files]) -> Files:
+    """The members in question by name; raises Refused, with the path, where that fails."""
     import lzma
-    import tarfile
     import zipfile
     import zlib
 
-    broken = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError)
+    broken = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
     try:
         return read(path)
+    except Refused as error:
+        raise Refused(f"{show(path)}: {error.why}") from error
     except OSError as error:
         raise Refused(f"{show(path)}: {reason(error)}") from error
-    except (*broken, ValueError, NotImplementedError, RuntimeError, OverflowError) as error:
+    except (*broken, *ODD) as error:
         raise Refused(f"{show(path)}: not a sound archive: {error}") from error
 
 
@@ -72,7 +77,7 @@ def _zip_files(path: str) -> Files:
         for member in archive.infolist():
             if _wanted(member.filename):
                 if member.filename in files:
-                    raise Refused(f"{show(path)}: has {show(member.filename)} more than once")
+                    raise Refused(f"has {show(member.filename)} more than once")
                 files[member.filename] = _member(archive, member.filename)
     return files
 
@@ -89,6 +94,8 @@ def _tar_files(path: str) -> Files:
     files: Files = {}
     with open(path, "rb") as file:  # noqa: PTH123
         for member, read in members(file, most=MOST, many=MEMBERS):
+            if member.name in IMAGES:
+                raise Refused("is a compressed image: decompress the archive first")
             if member.isreg() and _wanted(member.name):
                 files[member.name] = read()  # what comes later wins, as where it is unpacked
             elif _wanted(member.name) and not member.isdir():

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 
     Found = Iterator[Unit | Unreadable]
 
+LAYOUT = "oci-layout"
 CLUSTERS = os.sep + str(IN_PACKAGE.parent)
 
 
 def units(source: str) -> Found:
     """What one argument stands for; raises UsageError where there is no such thing."""
+    if source.startswith("git:"):
+        folder, _, revision = source.removeprefix("git:").rpartition("@")
+        if not folder or not revision:
+            raise UsageError(f"{show(source)}: is to be git:DIR@REV")
+        return iter([Unit(source=source, kind=Kind.GIT, path=folder, revision=revision)])
     path = Path(source) if source else None
     if path is None or not _is_there(path):
         raise UsageError(
@@ -32,7 +38,7 @@ def units(source: str) -> Found:
         )
     if path.is_dir():
         return _folder(source)
-    kind = _kind_of_file(path.name)
+    kind = _kind_of_file(source)
     if kind is not None:
         return iter([Unit(source=source, kind=kind, path=source, named=True)])
     return located(source)
@@ -61,14 +67,24 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _kind_of_file(name: str) -> Kind | None:
-    lower = name.lower()
+def _kind_of_file(path: str) -> Kind | None:
+    lower = path.lower()
     if lower.endswith(".whl"):
         return Kind.WHEEL
+    if lower.endswith(".tar") and _is_image(path):
+        return Kind.IMAGE
     return Kind.SDIST if lower.endswith(SDISTS) else None
 
 
+def _is_image(path: str) -> bool:
+    from codemod.sources.images import is_image
+
+    return is_image(path)
+
+
 def _folder(source: str) -> Found:
+    if os.path.isfile(os.path.join(source, LAYOUT)):  # noqa: PTH113, PTH118
+        return iter([Unit(source=source, kind=Kind.IMAGE, path=source, named=True)])
     target = without_search(source)
     return _walk(source) if target is None else _copies(target)
 
@@ -91,7 +107,10 @@ def _walk(source: str) -> Found:
             why = f"not searched: {reason(error)}"
             yield Unreadable(file=folder, line=None, why=why, failed=True)
             continue
-        folders += [entry.path for entry in reversed(below) if entry.name not in SKIPPED]
+        if any(entry.name == LAYOUT for entry in entries):
+            yield Unit(source=source, kind=Kind.IMAGE, path=folder)
+        else:
+            folders += [entry.path for entry in reversed(below) if entry.name not in SKIPPED]
 
 
 def _kind_in_folder(folder: str, entry: os.DirEntry[str]) -> Kind | None:
@@ -101,4 +120,6 @@ def _kind_in_folder(folder: str, entry: os.DirEntry[str]) -> Kind | None:
     lower = entry.name.lower()
     if lower.endswith(".whl"):
         return Kind.WHEEL
+    if lower.endswith(".tar") and _is_image(entry.path):
+        return Kind.IMAGE
     return Kind.SDIST if lower.startswith("jax-") and lower.endswith(SDISTS) else None

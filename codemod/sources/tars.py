@@ -22,62 +22,72 @@ MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5
 def members(file: IO[bytes], *, most: int, many: int) -> Iterator[Member]:
     """Each member of a tar, and a function that gives its content while it is the present one.
 
-    Raises Refused past `most` bytes unpacked or `many` members, and what tarfile and the
-    decompressors raise for what is none of theirs.
+    Raises Refused for what is no sound archive, and past `most` bytes unpacked or `many` members.
     """
     import tarfile
 
-    stream = _Forward(file, most)
-    with tarfile.open(fileobj=stream, mode="r:") as archive:
-        for count, member in enumerate(iter(archive.next, None)):
-            if count >= many:
-                raise Refused(f"holds more than {many} files")
-            archive.members = []  # type: ignore[attr-defined]  # else all headers stay in memory
-            yield member, partial(_content, archive, member)
+    try:
+        with tarfile.open(fileobj=_Forward(file, most), mode="r:") as archive:
+            for count, member in enumerate(iter(archive.next, None)):
+                if count >= many:
+                    raise Refused(f"holds more than {many} files")
+                archive.members = []  # type: ignore[attr-defined]  # else all headers are kept
+                yield member, partial(_content, archive, member)
+    except (tarfile.TarError, ValueError) as error:
+        raise Refused(f"not a sound archive: {error}") from error
 
 
 def _content(archive: TarFile, member: TarInfo) -> bytes | str:
+    import tarfile
+
     if member.size > LARGEST:
         return f"larger than {LARGEST // 1024**2} MiB"
-    file = archive.extractfile(member)
-    return file.read() if file else "is no regular file in the archive"
+    try:
+        file = archive.extractfile(member)
+        return file.read() if file else "is no regular file in the archive"
+    except tarfile.TarError as error:
+        raise Refused(f"not a sound archive: {error}") from error
 
 
-def opened(file: IO[bytes]) -> IO[bytes]:
-    """What a file holds, decompressed by what its first bytes say; as it is if they say nothing."""
+def opened(file: IO[bytes]) -> tuple[IO[bytes], type[Exception]]:
+    """What a file holds, decompressed by what its first bytes say, as it is if they say nothing.
+
+    Beside it the error that tells of data that is damaged; there may be OSError and EOFError too.
+    """
     start = file.read(6)
     file.seek(-len(start), 1)
     kind = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
     if kind == "gzip":
         import gzip
+        import zlib
 
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file)), zlib.error
     if kind == "bzip2":
         import bz2
 
-        return bz2.BZ2File(file)
+        return bz2.BZ2File(file), ValueError
     if kind == "xz":
         import lzma
 
-        return lzma.LZMAFile(file)
-    return _zstd(file) if kind else file
+        return lzma.LZMAFile(file), lzma.LZMAError
+    return _zstd(file) if kind else (file, ValueError)
 
 
-def _zstd(file: IO[bytes]) -> IO[bytes]:
+def _zstd(file: IO[bytes]) -> tuple[IO[bytes], type[Exception]]:
     import sys
 
     if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdFile
+        from compression.zstd import ZstdError, ZstdFile
     else:
-        from backports.zstd import ZstdFile
-    return cast("IO[bytes]", ZstdFile(file))
+        from backports.zstd import ZstdError, ZstdFile
+    return cast("IO[bytes]", ZstdFile(file)), ZstdError
 
 
 class _Forward(io.RawIOBase):
     """A stream that tarfile takes for a file: it can be skipped in, but never gone back in."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
-        self._stream = opened(file)
+        self._stream, self._fault = opened(file)
         self._skips = self._stream is file
         self._start = file.tell() if self._skips else 0
         self._most, self._at = most, 0
@@ -94,7 +104,10 @@ class _Forward(io.RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0 or size > AT_ONCE:
             raise Refused("has a header of a length that is not credible")
-        data = self._stream.read(size)
+        try:
+            data = self._stream.read(size)
+        except (self._fault, OSError, EOFError) as error:
+            raise Refused(f"not a sound archive: {error}") from error
         self._at += len(data)
         if self._at > self._most:
             raise Refused(f"unpacks to more than {self._most >> 20} MiB")
