@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from codemod.examine import examine
+from codemod.examine import examine, patches
 from codemod.model import Exit, Outcome, Status
 from codemod.sources.model import Unit, Unreadable
 from codemod.sources.search import located, units
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from codemod.examine import Found, Settings
-    from codemod.model import Result
+    from codemod.model import Patch, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Counts:
 class Audit:
     """All that one audit found."""
 
+    patches: Sequence[Patch]
     results: Sequence[Result]
     unreadable: Sequence[Unreadable]
     counts: Counts
@@ -72,6 +73,7 @@ def audit(
     unreadable = [found for found in queue if isinstance(found, Unreadable)]
     gathered = [examine(unit, settings) for unit in queue if isinstance(unit, Unit)]
     return Audit(
+        patches=patches(settings.folders),
         results=tuple(row for found in gathered for row in found.rows),
         unreadable=(*unreadable, *(one for found in gathered for one in found.unreadable)),
         counts=_counts(gathered, unreadable),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from codemod.model import Patch, Report
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
-AUDIT_FORMATS = ("text", "json")
+AUDIT_FORMATS = ("text", "json", "sarif", "openvex", "markdown", "github", "html")
 
 
 class _Shown(click.ClickException):
@@ -264,6 +264,9 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the results to this file, at once.")
 @click.option("--strict", is_flag=True, help="Exit 1 for what could not be decided as well.")
+@click.option(
+    "--explain", metavar="ID", help="Say what a patch or a reason means, and how to fix it."
+)
 @click.option("--allow-none", is_flag=True, help="Exit 0 where no jax is found: for hooks.")
 @click.option(
     "--patches",
@@ -280,6 +283,7 @@ def audit(
     folders: Sequence[str],
     strict: bool,
     allow_none: bool,
+    explain: str | None,
     **how: Any,
 ) -> None:
     """Find out which copies and pins of jax are affected, by what they are and not by their name.
@@ -288,6 +292,11 @@ def audit(
     OCI image layout or an archive of docker save. Without one, the active environment and the
     pin files of the current folder.
     """
+    if explain is not None:
+        from codemod.report.explain import explain as explained
+
+        click.echo(explained(explain, _chosen(folders, ())), nl=False)
+        return
     from codemod.audit import audit as run
     from codemod.examine import Settings
 

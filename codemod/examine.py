@@ -51,9 +51,9 @@ class Found:
 
 def examine(unit: Unit, settings: Settings) -> Found:
     """The rows of one unit, or why there are none. Raises nothing that its bytes could cause."""
-    patches = _patches(settings.folders)
+    wanted = patches(settings.folders)
     try:
-        rows = [row for held in _held(unit) for row in _rows(unit, held, patches)]
+        rows = [row for held in _held(unit) for row in _rows(unit, held, wanted)]
     except Refused as error:
         unreadable = Unreadable(file=unit.path, line=error.line, why=error.why, failed=True)
         return Found(unreadable=(unreadable,))
@@ -61,8 +61,9 @@ def examine(unit: Unit, settings: Settings) -> Found:
 
 
 @lru_cache(maxsize=4)
-def _patches(folders: tuple[str, ...]) -> list[Patch]:
-    return load(folders)
+def patches(folders: tuple[str, ...]) -> tuple[Patch, ...]:
+    """The patches of the tool and of these folders, loaded once in each process."""
+    return tuple(load(folders))
 
 
 def _held(unit: Unit) -> Iterable[Held]:
@@ -83,11 +84,11 @@ def _held(unit: Unit) -> Iterable[Held]:
     return [copy_at(unit)]
 
 
-def _rows(unit: Unit, held: Held, patches: Sequence[Patch]) -> Iterator[Result]:
+def _rows(unit: Unit, held: Held, wanted: tuple[Patch, ...]) -> Iterator[Result]:
     """A row for each file of a copy and each patch."""
     for part in held.parts:
-        findings, what = _unread(part, patches) if part.why else judged(part.data, tuple(patches))
-        for patch in patches:
+        findings, what = _unread(part, wanted) if part.why else judged(part.data, wanted)
+        for patch in wanted:
             finding = findings[patch.id]
             yield Result(
                 target=unit.source,
@@ -107,23 +108,23 @@ def _rows(unit: Unit, held: Held, patches: Sequence[Patch]) -> Iterator[Result]:
 
 
 @lru_cache(maxsize=256)
-def judged(data: bytes, patches: tuple[Patch, ...]) -> tuple[dict[str, Finding], str]:
+def judged(data: bytes, wanted: tuple[Patch, ...]) -> tuple[dict[str, Finding], str]:
     """The finding of each patch for a file of these bytes, and what is known of the file.
 
     The table of releases decides what it has; only what it has not is parsed.
     """
     known = releases.known(data)
     findings: dict[str, Finding] = {}
-    for patch in patches:
+    for patch in wanted:
         settled = known.finding(patch.id) if known else None
         findings[patch.id] = settled or find(data, patch)
     return findings, known.what if known else ""
 
 
-def _unread(part: Part, patches: Sequence[Patch]) -> tuple[dict[str, Finding], str]:
+def _unread(part: Part, wanted: Sequence[Patch]) -> tuple[dict[str, Finding], str]:
     finding = Finding(
         status=Status.UNDER_INVESTIGATION,
         reason=Reason.NO_SOURCE,
         evidence=(Evidence(line=1, text=part.why),),
     )
-    return {patch.id: finding for patch in patches}, part.why
+    return {patch.id: finding for patch in wanted}, part.why

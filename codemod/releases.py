@@ -128,6 +128,17 @@ def needing(patch_id: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(f["name"], tuple(f["releases"])) for f in families if patch_id in f["needs"]]
 
 
+def statuses() -> dict[str, dict[str, str]]:
+    """All releases of the table, oldest first, and the status of each for each patch."""
+    if not _statuses:
+        import tomllib
+
+        for family in tomllib.loads(_text().decode())["family"]:
+            found = {patch: str(row["status"]) for patch, row in family["before"].items()}
+            _statuses.update(dict.fromkeys(family["releases"], found))
+    return _statuses
+
+
 def newest() -> str:
     """The newest release that the table has, in the order of PEP 440."""
     import tomllib
@@ -199,6 +210,7 @@ def builtin_folder() -> str:
     return inside if os.path.isdir(inside) else beside  # noqa: PTH112
 
 
+_statuses: dict[str, dict[str, str]] = {}
 _read: list[bytes] = []  # the table, once it was needed
 
 

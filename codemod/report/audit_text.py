@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codemod.model import Status
-from codemod.report.subjects import ORDER, WORDS, subjects, summary, unreadable
+from codemod.report.subjects import ORDER, WORDS, evidence, subjects, summary, unreadable
 from codemod.textfile import show
 
 if TYPE_CHECKING:
     from codemod.audit import Audit
-    from codemod.model import Result
     from codemod.report.subjects import Subject
 
 WELL = (Status.FIXED, Status.NOT_AFFECTED)
@@ -48,16 +47,10 @@ def _subject(subject: Subject, *, verbose: bool) -> list[str]:
     lines = [head]
     for status in ORDER if verbose else ORDER[:2]:
         for patches, row in subject.because(status):
-            evidence = _evidence(row) or [""]
-            lines.append(f"    {patches}: {row.reason}{evidence[0] and ': '}{evidence[0]}")
-            lines += [f"      {line}" for line in evidence[1:]]
+            first_line, *others = evidence(row) or [""]
+            lines.append(f"    {patches}: {row.reason}{first_line and ': '}{first_line}")
+            lines += [f"      {line}" for line in others]
     return [*lines, *(f"    fix: {show(fix)}" for fix in subject.fixes)]
-
-
-def _evidence(row: Result) -> list[str]:
-    """What a person can check; of a pin the line is told already."""
-    place = "" if row.pin is not None else "line {}: "
-    return [place.format(found.line) + show(found.text) for found in row.evidence]
 
 
 def _unreadable(audit: Audit) -> list[str]:

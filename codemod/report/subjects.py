@@ -67,6 +67,13 @@ def subjects(results: Iterable[Result]) -> list[Subject]:
     return [Subject(rows=tuple(rows.values())) for rows in found.values()]
 
 
+def evidence(row: Result) -> list[str]:
+    """What a person can check, with its line; that of a pin is the line of the row."""
+    lines = [found.line for found in row.evidence]
+    heads = ["" if row.pin is not None else f"line {line}: " for line in lines]
+    return [head + show(e.text) for head, e in zip(heads, row.evidence, strict=True)]
+
+
 def statuses(found: Sequence[Subject]) -> dict[Status, int]:
     """How many copies and pins have which status, the worst first."""
     counted = Counter(subject.status for subject in found)

@@ -102,7 +102,7 @@ def _walk(source: str) -> Found:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry)
                 elif (kind := _kind_in_folder(folder, entry)) is not None:
-                    yield Unit(source=source, kind=kind, path=entry.path)
+                    yield Unit(source=source, kind=kind, path=_short(entry.path))
         except OSError as error:
             why = f"not searched: {reason(error)}"
             yield Unreadable(file=folder, line=None, why=why, failed=True)
@@ -111,6 +111,11 @@ def _walk(source: str) -> Found:
             yield Unit(source=source, kind=Kind.IMAGE, path=folder)
         else:
             folders += [entry.path for entry in reversed(below) if entry.name not in SKIPPED]
+
+
+def _short(path: str) -> str:
+    """A path below the working directory as people write it."""
+    return path.removeprefix(os.curdir + os.sep)
 
 
 def _kind_in_folder(folder: str, entry: os.DirEntry[str]) -> Kind | None:
