@@ -264,10 +264,21 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the results to this file, at once.")
 @click.option("--strict", is_flag=True, help="Exit 1 for what could not be decided as well.")
-@click.option(
-    "--explain", metavar="ID", help="Say what a patch or a reason means, and how to fix it."
-)
 @click.option("--allow-none", is_flag=True, help="Exit 0 where no jax is found: for hooks.")
+@click.option("--wheels", metavar="DIR", multiple=True, help="Decide pins by the wheels in DIR.")
+@click.option(
+    "--git",
+    "clones",
+    metavar="URL=DIR",
+    multiple=True,
+    help="Decide pins of the repository URL by its clone in DIR.",
+)
+@click.option("--fetch", is_flag=True, help="Get the one file, or wheel, that decides a pin.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1, 1024), default=1, help="Use N processes."
+)
+@click.option("--dask", metavar="ADDRESS", help="Use the Dask cluster of this scheduler.")
+@click.option("--explain", metavar="ID", help="Say what a patch or a reason means, and all fixes.")
 @click.option(
     "--patches",
     "folders",
@@ -277,15 +288,7 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no results, only what was not understood.")
-def audit(
-    *,
-    sources: Sequence[str],
-    folders: Sequence[str],
-    strict: bool,
-    allow_none: bool,
-    explain: str | None,
-    **how: Any,
-) -> None:
+def audit(*, sources: Sequence[str], explain: str | None, **how: Any) -> None:
     """Find out which copies and pins of jax are affected, by what they are and not by their name.
 
     SOURCE is any TARGET, a wheel, an sdist, a pin file, a folder of any of these, git:DIR@REV, an
@@ -295,16 +298,23 @@ def audit(
     if explain is not None:
         from codemod.report.explain import explain as explained
 
-        click.echo(explained(explain, _chosen(folders, ())), nl=False)
+        click.echo(explained(explain, _chosen(how["folders"], ())), nl=False)
         return
-    from codemod.audit import audit as run
-    from codemod.examine import Settings
-
-    settings = Settings(folders=tuple(folders))
-    with redirect_stdout(sys.stderr):
-        found = run(sources, settings, strict=strict, allow_none=allow_none)
-    _print_audit(found, **how)
+    found = _audited(sources, **how)
+    _print_audit(found, **{name: how[name] for name in ("form", "output", "quiet", "verbose")})
     sys.exit(int(found.exit_code))
+
+
+def _audited(sources: Sequence[str], *, jobs: int, dask: str | None, **how: Any) -> Audit:
+    from codemod.audit import audit as run
+    from codemod.executors import executor
+    from codemod.settings import settings
+
+    told = settings(how["folders"], how["wheels"], how["clones"], fetch=how["fetch"])
+    with redirect_stdout(sys.stderr), executor(jobs, dask) as workers:
+        return run(
+            sources, told, executor=workers, strict=how["strict"], allow_none=how["allow_none"]
+        )
 
 
 def _print_audit(

@@ -352,7 +352,11 @@ def jax_version(path: Path) -> str | None:
 
 
 def _dist_infos(site: Path) -> list[Path]:
-    return sorted(site.glob("jax-*.dist-info"))
+    try:
+        names = sorted(os.listdir(site))  # noqa: PTH208 - faster by far than a glob
+    except OSError:
+        return []
+    return [site / n for n in names if n.startswith("jax-") and n.endswith(".dist-info")]
 
 
 def _metadata_version(info: Path) -> str | None:

@@ -150,9 +150,10 @@ def _line_of(data: bytes, position: int) -> int:
 
 def show(path: Path | str) -> str:
     """Return a path as one printable line: what could break a line or a terminal is escaped."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in os.fspath(path)
-    )
+    text = os.fspath(path)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def unified_diff(before: bytes, after: bytes, path: str) -> bytes:
@@ -221,10 +222,10 @@ def _marked(mark: bytes, lines: list[bytes]) -> Iterator[bytes]:
             yield b"\n\\ No newline at end of file\n"
 
 
-def read_regular(path: Path, largest: int = LARGEST) -> bytes:
+def read_regular(path: Path | str, largest: int = LARGEST) -> bytes:
     """Return the content of a regular file; raises Refused for anything else, and never waits."""
     try:
-        _check_regular(path, path.stat())
+        _check_regular(path, os.stat(path))  # noqa: PTH116 - of a text too
         handle = os.open(path, os.O_RDONLY | NO_WAIT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
             data = file.read(largest + 1)
@@ -235,7 +236,7 @@ def read_regular(path: Path, largest: int = LARGEST) -> bytes:
     return data
 
 
-def _check_regular(path: Path, status: os.stat_result) -> None:
+def _check_regular(path: Path | str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = KINDS.get(stat.S_IFMT(status.st_mode), "not a regular file")
         raise Refused(f"{show(path)}: is {kind}")

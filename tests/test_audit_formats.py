@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 from codemod.audit import Audit, Counts
 from codemod.engine import plan
-from codemod.examine import patches
 from codemod.model import Evidence, Kind, Reason, Result, Status
 from codemod.registry import load
 from codemod.report.audit import render
@@ -50,7 +49,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pins(*statuses: Status) -> Audit:
     """An audit of pins in one odd file, with a line that was not understood."""
     return Audit(
-        patches=patches(()),
         results=[
             Result(
                 target="x",

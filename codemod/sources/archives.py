@@ -16,7 +16,7 @@ from codemod.textfile import LARGEST, reason, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from zipfile import ZipFile
+    from zipfile import ZipFile, ZipInfo
 
     from codemod.sources.model import Held, Unit
 
@@ -78,14 +78,18 @@ def _zip_files(path: str) -> Files:
             if _wanted(member.filename):
                 if member.filename in files:
                     raise Refused(f"has {show(member.filename)} more than once")
-                files[member.filename] = _member(archive, member.filename)
+                files[member.filename] = _member(archive, member)
     return files
 
 
-def _member(archive: ZipFile, name: str) -> bytes | str:
-    with archive.open(name) as file:
+def _member(archive: ZipFile, member: ZipInfo) -> bytes | str:
+    with archive.open(member) as file:
         data = file.read(LARGEST + 1)
-    return data if len(data) <= LARGEST else f"larger than {LARGEST // 1024**2} MiB"
+    if len(data) > LARGEST:
+        return f"larger than {LARGEST // 1024**2} MiB"
+    if len(data) != member.file_size:  # zipfile checks the content only if it ends where it says
+        raise Refused(f"not a sound archive: {show(member.filename)} has not the size that it says")
+    return data
 
 
 def _tar_files(path: str) -> Files:

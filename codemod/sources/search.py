@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemod.errors import CodemodError, UsageError
-from codemod.locate import IN_PACKAGE, NAME, SKIPPED, locate, without_search
+from codemod.locate import IN_PACKAGE, NAME, SITES, SKIPPED, locate, without_search
 from codemod.model import Kind
+from codemod.pins import kind_of
 from codemod.sources.archives import SDISTS
 from codemod.sources.model import Unit, Unreadable
 from codemod.textfile import reason, show
@@ -57,6 +58,14 @@ def _copies(target: Target) -> Found:
         yield Unit(source=target.argument, kind=target.kind, path=str(copy.path), named=named)
 
 
+def beside(folder: str) -> Found:
+    """The pin files of one folder, without what is below it."""
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208
+        if kind_of(name) and os.path.isfile(os.path.join(folder, name)):  # noqa: PTH113, PTH118
+            path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+            yield Unit(source=folder, kind=Kind.PIN, path=path)
+
+
 def _is_there(path: Path) -> bool:
     try:
         path.stat()
@@ -73,7 +82,9 @@ def _kind_of_file(path: str) -> Kind | None:
         return Kind.WHEEL
     if lower.endswith(".tar") and _is_image(path):
         return Kind.IMAGE
-    return Kind.SDIST if lower.endswith(SDISTS) else None
+    if lower.endswith(SDISTS):
+        return Kind.SDIST
+    return Kind.PIN if kind_of(path) else None
 
 
 def _is_image(path: str) -> bool:
@@ -102,7 +113,8 @@ def _walk(source: str) -> Found:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry)
                 elif (kind := _kind_in_folder(folder, entry)) is not None:
-                    yield Unit(source=source, kind=kind, path=_short(entry.path))
+                    names = tuple(e.name for e in entries) if kind is Kind.TREE else ()
+                    yield Unit(source=source, kind=kind, path=_short(entry.path), beside=names)
         except OSError as error:
             why = f"not searched: {reason(error)}"
             yield Unreadable(file=folder, line=None, why=why, failed=True)
@@ -127,4 +139,7 @@ def _kind_in_folder(folder: str, entry: os.DirEntry[str]) -> Kind | None:
         return Kind.WHEEL
     if lower.endswith(".tar") and _is_image(entry.path):
         return Kind.IMAGE
-    return Kind.SDIST if lower.startswith("jax-") and lower.endswith(SDISTS) else None
+    if lower.endswith(SDISTS):
+        return Kind.SDIST if lower.startswith("jax-") else None
+    installed = not SITES.isdisjoint(folder.split(os.sep))  # noqa: PTH206 - what packages ship is no pin
+    return Kind.PIN if kind_of(entry.path) and not installed else None
