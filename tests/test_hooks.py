@@ -69,11 +69,13 @@ def test_the_hook_for_pins_takes_only_files_that_an_audit_knows() -> None:
     assert "requirements.txt" in taken
 
 
-NAMES = """requirements.txt requirements-dev.txt a/requirements.in constraints.txt
-requirements/base.txt notes.txt main.py README.md requirements.py uv.lock poetry.lock pdm.lock pixi.lock pylock.toml
-pylock.dev.toml Pipfile Pipfile.lock pyproject.toml environment.yml a/environment.yaml
-conda-lock.yml MODULE.bazel WORKSPACE third_party/repo.bzl Dockerfile a/Dockerfile.tpu
-.gitmodules Cargo.toml package.json""".split()
+NAMES = """
+requirements.txt requirements-dev.txt a/requirements.in constraints.txt
+requirements/base.txt notes.txt main.py README.md requirements.py uv.lock poetry.lock
+pdm.lock pixi.lock pylock.toml pylock.dev.toml Pipfile Pipfile.lock pyproject.toml
+environment.yml a/environment.yaml conda-lock.yml MODULE.bazel WORKSPACE
+third_party/repo.bzl Dockerfile a/Dockerfile.tpu .gitmodules Cargo.toml package.json
+""".split()
 
 
 def hook(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
