@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codemod.errors import CodemodError, Refused
-from codemod.textfile import create, read_regular, reason, remove, replace_atomically, show, sweep
+from codemod.replacing import create, remove, replace_atomically, sweep
+from codemod.textfile import read_regular, reason, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -154,7 +154,16 @@ def _existing(argument: str, origin: str) -> Path:
     return path.resolve() if ".." in path.parts else path.absolute()
 
 
+def without_search(argument: str) -> Target | None:
+    """Return what a folder stands for if that needs no search: an environment or a jax folder."""
+    return _at_once(argument, _existing(argument, ""), "")
+
+
 def _directory(argument: str, path: Path, origin: str) -> Target:
+    return _at_once(argument, path, origin) or _folder(argument, path, origin)
+
+
+def _at_once(argument: str, path: Path, origin: str) -> Target | None:
     if os.path.lexists(path / IN_PACKAGE):
         return _package(argument, path, origin)
     if path.name in SITES:
@@ -167,7 +176,7 @@ def _directory(argument: str, path: Path, origin: str) -> Target:
         # A root file system or a checkout may have a bin/python as well.
         if found.copies or marked:
             return replace(found, notes=(*found.notes, *_base_note(found)))
-    return _folder(argument, path, origin)
+    return None
 
 
 def _base_note(found: Target) -> Iterator[str]:
@@ -350,10 +359,10 @@ def _parse_path(python: Path, output: bytes) -> list[Path]:
 
 def _copy(path: Path, root: Path) -> Copy:
     relative = path.relative_to(root).as_posix()
-    return Copy(path=path, relative=relative, jax_version=_jax_version(path))
+    return Copy(path=path, relative=relative, jax_version=jax_version(path))
 
 
-def _jax_version(path: Path) -> str | None:
+def jax_version(path: Path) -> str | None:
     """Return what the installation, else the source, says; a hint only, for people."""
     if path.parts[-len(IN_PACKAGE.parts) :] != IN_PACKAGE.parts:
         return None
@@ -368,7 +377,11 @@ def _jax_version(path: Path) -> str | None:
 
 
 def _dist_infos(site: Path) -> list[Path]:
-    return sorted(site.glob("jax-*.dist-info"))
+    try:
+        names = sorted(os.listdir(site))  # noqa: PTH208 - faster by far than a glob
+    except OSError:
+        return []
+    return [site / n for n in names if n.startswith("jax-") and n.endswith(".dist-info")]
 
 
 def _metadata_version(info: Path) -> str | None:

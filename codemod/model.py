@@ -150,6 +150,8 @@ class Result:
     jax_version: str | None = None
     message: str = ""  # for people: why refused, what is left to do
     guard: Guard | None = None
+    pin: str | None = None  # the text of a pin as it is written; `line` is its line
+    fixes: tuple[str, ...] = ()  # ways to get rid of a finding, the best first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

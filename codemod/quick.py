@@ -1,8 +1,9 @@
-"""The commonest call, answered before click is loaded: `codemod apply` on files that are fixed.
+"""The commonest calls, answered before click is loaded.
 
-A hook runs it over the same vendored file at every commit. To load click takes longer than to
-decide such a file, so where every argument is a release's file with all patches in it, that is
-said here, in the very words of the command.
+`codemod apply` on files that are fixed: a hook runs it over the same vendored file at every
+commit. To load click takes longer than to decide such a file, so where every argument is a
+release's file with all patches in it, that is said here, in the very words of the command.
+`codemod audit` without any option: the command's own functions, without its options.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ NAME = "cloud_tpu_cluster.py"
 def answered(arguments: Sequence[str]) -> bool:
     """Whether the command line was answered, with exit code 0; if not, nothing was printed."""
     command, *files = arguments or [""]
+    if command == "audit" and files and not any(file.startswith("-") for file in files):
+        return _audited(files)
     known = [releases.known(_content(file)) for file in files]
     good = [found for found in known if found and found.patched and found.fixed]
     if command != "apply" or not files or len(good) < len(files):
@@ -37,6 +40,28 @@ def answered(arguments: Sequence[str]) -> bool:
         sys.stdout.flush()
     except (OSError, AttributeError):  # the command will tell what is wrong with it
         return False
+    return True
+
+
+def _audited(sources: Sequence[str]) -> bool:
+    """Whether an audit was told of, and its exit code given; errors are left to the command."""
+    from codemod.audit import audit
+    from codemod.errors import CodemodError
+    from codemod.report.audit_text import to_text
+    from codemod.sources.model import Settings
+
+    try:
+        found = audit(sources, Settings())
+        text = to_text(found).encode(sys.stdout.encoding, "backslashreplace")
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    except (CodemodError, OSError, AttributeError):
+        return False
+    except KeyboardInterrupt:
+        sys.stderr.write("codemod: interrupted\n")
+        sys.exit(130)  # 128 + SIGINT
+    if found.exit_code:
+        sys.exit(int(found.exit_code))
     return True
 
 

@@ -128,6 +128,31 @@ def needing(patch_id: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(f["name"], tuple(f["releases"])) for f in families if patch_id in f["needs"]]
 
 
+def of_archive(sha256: str) -> str | None:
+    """The release of a wheel or sdist with this hash, in hexadecimal; None for any other."""
+    row = b' = "%s"\n' % sha256.lower().encode(errors="replace")
+    head = _text().partition(FAMILY)[0]
+    at = head.find(row) if len(sha256) == 64 and sha256.isalnum() else -1
+    return head[head.rindex(b"\n", 0, at) + 2 : at - 1].decode() if at >= 0 else None
+
+
+def patch_ids() -> tuple[str, ...]:
+    """The ids of the patches that the table knows, in the order in which they apply."""
+    rows = _text().partition(b"[family.before]\n")[2].partition(b"\n\n")[0]
+    return tuple(row.partition(b" = ")[0].decode() for row in rows.splitlines())
+
+
+def statuses() -> dict[str, dict[str, str]]:
+    """All releases of the table, oldest first, and the status of each for each patch."""
+    if not _statuses:
+        import tomllib
+
+        for family in tomllib.loads(_text().decode())["family"]:
+            found = {patch: str(row["status"]) for patch, row in family["before"].items()}
+            _statuses.update(dict.fromkeys(family["releases"], found))
+    return _statuses
+
+
 def newest() -> str:
     """The newest release that the table has, in the order of PEP 440."""
     import tomllib
@@ -199,6 +224,7 @@ def builtin_folder() -> str:
     return inside if os.path.isdir(inside) else beside  # noqa: PTH112
 
 
+_statuses: dict[str, dict[str, str]] = {}
 _read: list[bytes] = []  # the table, once it was needed
 
 

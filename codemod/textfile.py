@@ -1,9 +1,8 @@
-"""Bytes of source files: what is no Python, a unified diff, replacement that is all or nothing."""
+"""Bytes of source files: what is no Python, how they are read, a unified diff."""
 
 from __future__ import annotations
 
 import codecs
-import contextlib
 import errno
 import os
 import re
@@ -11,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codemod.errors import CodemodError, Refused
+from codemod.errors import Refused
 from codemod.model import Reason
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST = 4 * 1024 * 1024  # bytes; the file in question has some 15 thousand
-TEMPORARY = ".codemod-"  # what the names of our temporary files begin with
 CONTEXT = 3  # lines around a hunk, as git has it
 # Not on every system: a link is not followed, and a FIFO or a device is not waited for.
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
@@ -33,8 +31,6 @@ KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFLNK: "a symbolic link",
 }
-# The kernel signs these over the content: on another content they would lock the file.
-SIGNATURES = {"security.ima", "security.evm"}
 
 LFS = b"version https://git-lfs.github.com/spec/v1"
 # Patterns are compiled where they are first needed: most runs never do.
@@ -150,9 +146,10 @@ def _line_of(data: bytes, position: int) -> int:
 
 def show(path: Path | str) -> str:
     """Return a path as one printable line: what could break a line or a terminal is escaped."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in os.fspath(path)
-    )
+    text = os.fspath(path)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def unified_diff(before: bytes, after: bytes, path: str) -> bytes:
@@ -221,21 +218,22 @@ def _marked(mark: bytes, lines: list[bytes]) -> Iterator[bytes]:
             yield b"\n\\ No newline at end of file\n"
 
 
-def read_regular(path: Path) -> bytes:
+def read_regular(path: Path | str, largest: int = LARGEST) -> bytes:
     """Return the content of a regular file; raises Refused for anything else, and never waits."""
     try:
-        _check_regular(path, path.stat())
+        check_regular(path, os.stat(path))  # noqa: PTH116 - of a text too
         handle = os.open(path, os.O_RDONLY | NO_WAIT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(largest + 1)
     except OSError as error:
         raise Refused(f"{show(path)}: {reason(error)}") from error
-    if len(data) > LARGEST:
-        raise Refused(f"{show(path)}: larger than {LARGEST // 1024**2} MiB")
+    if len(data) > largest:
+        raise Refused(f"{show(path)}: larger than {largest // 1024**2} MiB")
     return data
 
 
-def _check_regular(path: Path, status: os.stat_result) -> None:
+def check_regular(path: Path | str, status: os.stat_result) -> None:
+    """Raise Refused for what is not a regular file, saying what it is."""
     if not stat.S_ISREG(status.st_mode):
         kind = KINDS.get(stat.S_IFMT(status.st_mode), "not a regular file")
         raise Refused(f"{show(path)}: is {kind}")
@@ -245,131 +243,3 @@ def reason(error: OSError) -> str:
     """Return what went wrong in a few words, without the path."""
     words = {errno.ENOENT: "does not exist", errno.ELOOP: "is a loop of links"}
     return words.get(error.errno or 0) or error.strerror or str(error)
-
-
-def check_replaceable(path: Path, *, link: bool = False) -> os.stat_result:
-    """Return the status of a regular file that may be replaced; raises Refused where it may not.
-
-    The mode counts for root too, whom the system lets write anywhere. With `link` the path is a
-    link that is to be replaced itself, whatever may be done to the file that it leads to.
-    """
-    folder = path.parent
-    try:
-        status, above = path.stat() if link else path.lstat(), folder.stat()
-    except OSError as error:
-        raise Refused(f"{show(path)}: {reason(error)}") from error
-    _check_regular(path, status)
-    for place, mode in ((path, status.st_mode), (folder, above.st_mode))[link:]:
-        if not mode & 0o222:
-            raise Refused(f"{show(place)}: is read-only")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise Refused(f"{show(folder)}: no permission to write into this folder")
-    if link:
-        return status
-    if not os.access(path, os.W_OK):
-        raise Refused(f"{show(path)}: no permission to write")
-    if hasattr(os, "geteuid") and os.geteuid() not in (0, status.st_uid):
-        raise Refused(f"{show(path)}: belongs to somebody else, and would become yours")
-    return status
-
-
-def replace_atomically(path: Path, data: bytes, *, expect: bytes, link: bool = False) -> None:
-    """Put a new file with this content in the place of one whose content is `expect`.
-
-    The old inode keeps its bytes, for it may have other names: uv and conda link installed files
-    to their cache. With `link` the path is a link, and replaced itself. Raises Refused where the
-    file may not be replaced or has other content, and CodemodError where the system fails; the
-    file is then as it was.
-    """
-    old = check_replaceable(path, link=link)
-    with _temporary(path) as temporary:
-        _write(temporary, data, None if link else path, old)
-        if read_regular(path) != expect:
-            raise Refused(f"{show(path)}: changed while it was being edited")
-        temporary.replace(path)
-    _sync_folder(path.parent)
-
-
-def create(path: Path, data: bytes) -> None:
-    """Put a new file with this content where none is, in one step; raises CodemodError."""
-    with _temporary(path) as temporary:
-        _write(temporary, data, None, None)
-        os.link(temporary, path)  # which, unlike a rename, never replaces anything
-    _sync_folder(path.parent)
-
-
-def remove(path: Path) -> None:
-    """Remove a file, or the link of that name; one that is not there is no error."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise CodemodError(f"{show(path)}: {reason(error)}") from error
-
-
-def sweep(folder: Path) -> None:
-    """Remove what killed runs have left in a folder; only while no other run can be at work."""
-    for left in folder.glob(f"{TEMPORARY}{'[0-9a-f]' * 16}"):
-        remove(left)
-
-
-@contextlib.contextmanager
-def _temporary(path: Path) -> Iterator[Path]:
-    """A name beside a file, free for a new one, which is gone in the end."""
-    temporary = path.with_name(TEMPORARY + os.urandom(8).hex())
-    try:
-        yield temporary
-    except OSError as error:
-        raise CodemodError(f"{show(path)}: {reason(error)}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _write(temporary: Path, data: bytes, like: Path | None, old: os.stat_result | None) -> None:
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-        if like is not None and old is not None:
-            _copy_attributes(handle, like, old)
-        else:  # as the folder's owner would have made it
-            above = temporary.parent.stat()
-            with contextlib.suppress(OSError):
-                os.fchown(handle, above.st_uid, above.st_gid)
-            os.fchmod(handle, stat.S_IMODE(old.st_mode) | stat.S_IWUSR if old else 0o644)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _copy_attributes(handle: int, like: Path, old: os.stat_result) -> None:
-    with contextlib.suppress(OSError):
-        os.fchown(handle, -1, old.st_gid)
-    with contextlib.suppress(OSError):
-        os.fchown(handle, old.st_uid, -1)
-    os.fchmod(handle, stat.S_IMODE(old.st_mode))  # after the owner: that clears bits of the mode
-    for name in _attribute_names(like):
-        with contextlib.suppress(OSError):
-            os.setxattr(handle, name, os.getxattr(like, name))
-    new = os.fstat(handle)
-    if (new.st_size, int(new.st_mtime)) == (old.st_size, int(old.st_mtime)):
-        # A .pyc names its source by these two, and a stale one would win over the new source.
-        os.utime(handle, ns=(new.st_atime_ns, (old.st_mtime_ns // 10**9 + 1) * 10**9))
-
-
-def _attribute_names(path: Path) -> set[str]:
-    try:
-        return set(os.listxattr(path)) - SIGNATURES
-    except (OSError, AttributeError):  # only Linux has them in `os`
-        return set()
-
-
-def _sync_folder(folder: Path) -> None:
-    """The change is made, so no failure: at worst a crash now brings the old state back."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

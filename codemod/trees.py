@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from codemod.bytecode import compiled
 from codemod.errors import Refused
 from codemod.journal import Change, commit, recover
-from codemod.textfile import check_replaceable, read_regular, reason, show, sweep
+from codemod.replacing import check_replaceable, sweep
+from codemod.textfile import read_regular, reason, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

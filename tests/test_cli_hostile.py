@@ -377,9 +377,9 @@ def test_a_pipe_among_the_patches_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_file_does_not_change_its_owner(tmp_path: Path) -> None:
     """Who may write into the folder, but is not the owner, would make the file his own."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom codemod import textfile, errors\n"
+        "import os, sys\nfrom pathlib import Path\nfrom codemod import replacing, errors\n"
         "os.setgid(1234); os.setuid(1234)\n"
-        "try: textfile.check_replaceable(Path(sys.argv[1]))\n"
+        "try: replacing.check_replaceable(Path(sys.argv[1]))\n"
         "except errors.Refused as error: print(error)\n"
     )
     import tempfile

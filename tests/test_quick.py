@@ -101,3 +101,20 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 3
     assert "cannot write the output" in done.stderr
+
+
+def test_an_audit_without_options_is_told_without_click(tmp_path: Path) -> None:
+    copy = put(tmp_path / "copy", source("0.8.0"))
+    pins = tmp_path / "requirements.txt"
+    pins.write_text("jax==0.4.20\n")
+    for sources, code in (([copy], 1), ([pins], 0), ([copy, pins], 1), ([tmp_path], 1)):
+        done = run("audit", *sources)
+        result = CliRunner().invoke(cli, ["audit", *map(str, sources)])
+        assert (done.returncode, done.stdout) == (result.exit_code, result.stdout)
+        assert result.exit_code == code
+        loaded = {*done.stderr.split()}
+        assert not {"click", "libcst", "codemod.cli", "codemod.engine", "json"} & loaded
+    for arguments, code in (((tmp_path / "nowhere",), 2), ((copy, "--strict"), 1)):
+        done = run("audit", *arguments)
+        assert "click" in done.stderr.split()
+        assert done.returncode == code

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from codemod import textfile
+from codemod import replacing
 from codemod.errors import CodemodError, Refused
-from codemod.textfile import replace_atomically
+from codemod.replacing import replace_atomically
 from tests.odd_files import ODD_FILES
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_replace_keeps_attributes(target: Path, monkeypatch: pytest.MonkeyPatch)
         os.setxattr(target, "user.colour", b"red")
     except (OSError, AttributeError):
         pytest.skip("no extended attributes here")
-    monkeypatch.setattr(textfile, "SIGNATURES", {"user.signature"})
+    monkeypatch.setattr(replacing, "SIGNATURES", {"user.signature"})
     os.setxattr(target, "user.signature", b"over the old content")
     replace_atomically(target, b"new", expect=b"old")
     assert os.getxattr(target, "user.colour") == b"red"
@@ -195,9 +195,9 @@ def test_replace_as_somebody_else(target: Path, foreign: str) -> None:
     os.chown(target if foreign == "folder" else target.parent, 1234, 1234)
     target.parent.chmod(0o755)
     script = (
-        "import os, sys; from pathlib import Path; from codemod import textfile, errors\n"
+        "import os, sys; from pathlib import Path; from codemod import replacing, errors\n"
         "os.setgid(1234); os.setuid(1234)\n"
-        "try: textfile.check_replaceable(Path('file.py'))\n"
+        "try: replacing.check_replaceable(Path('file.py'))\n"
         "except errors.Refused as error: print(error)\n"
     )
     root = str(Path(__file__).parents[1])

@@ -23,7 +23,7 @@ def to_json(report: Report) -> str:
     document = {
         "version": VERSION,
         "command": report.command,
-        "results": [_row(row) for row in report.results],
+        "results": [row_json(row) for row in report.results],
         "unreadable": _unreadable(report),
         "notes": list(report.notes),
         "summary": {str(k): n for k, n in Counter(row.outcome for row in report.results).items()},
@@ -42,7 +42,8 @@ def _unreadable(report: Report) -> list[dict[str, Any]]:
     return [{"file": file, "line": line, "why": why} for file, line, why in dict.fromkeys(found)]
 
 
-def _row(row: Result) -> dict[str, Any]:
+def row_json(row: Result) -> dict[str, Any]:
+    """What every command tells of a row."""
     return {
         "target": row.target,
         "kind": row.kind,

@@ -1,0 +1,343 @@
+"""Audits of pin files: rows at their lines, decided by content where that is at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from codemod.engine import plan
+from codemod.registry import load
+from tests import archives
+from tests.audits import document, rows, run
+from tests.releases import HASHES, MEMBER, source, wheel
+from tests.repositories import ENVIRONMENT, commit, git, repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLD = source("0.8.0")
+PATCHED = plan(OLD, load()).after
+SHA = "0123456789" * 4
+
+
+def audited(tmp_path: Path, text: str, *options: str | Path) -> list[dict[str, Any]]:
+    """What the rows for the reported bug say of the pins of one requirements file."""
+    path = tmp_path / "requirements.txt"
+    path.write_text(text)
+    found = document(run(path, "--format", "json", *options))
+    return [row for row in found["results"] if row["patch"] == "skip_mds_env_value"]
+
+
+def said(found: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    return [(row["line"], row["status"], row["reason"]) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("pin", "status", "reason"),
+    [
+        ("jax==0.4.20", "not_affected", "older-release"),
+        ("jax[tpu, k8s] == 0.4.30", "affected", "unguarded"),
+        ("jax", "under_investigation", "unpinned"),
+        ("jax>=0.10.0", "affected", "range"),
+        ("jax>=0.4.1,<=0.4.30", "under_investigation", "range"),
+        ("jax~=0.4.30", "affected", "unguarded"),
+        ("jax==99.0", "under_investigation", "newer-than-known"),
+        ("jax==0.8.0+skipmds.1", "under_investigation", "no-source"),
+        (f"jax @ git+https://github.com/jax-ml/jax@{SHA}", "under_investigation", "no-source"),
+        ("jax @ git+https://github.com/jax-ml/jax@main", "under_investigation", "moving-ref"),
+        ("https://example.org/jax-0.4.29-py3-none-any.whl", "affected", "unguarded"),
+    ],
+)
+def test_a_pin_by_what_it_says(tmp_path: Path, pin: str, status: str, reason: str) -> None:
+    (row,) = audited(tmp_path, f"numpy\n{pin}\n")
+    assert said([row]) == [(2, status, reason)]
+    assert (row["pin"], row["kind"]) == (pin, "pin")
+    assert row["evidence"][0]["line"] == 2
+    assert bool(row["fixes"]) is (status in ("affected", "under_investigation"))
+    if status == "affected" and "==" in pin:
+        assert row["fixes"][0].startswith("codemod wheel jax==0.4.30 ")
+
+
+def test_only_jax_is_a_pin_of_jax(tmp_path: Path) -> None:
+    others = "blackjax==1.0\njaxtyping\njax-md\njax_metal\nflax\nkfac_jax\njaxlib==0.4.30\n"
+    assert audited(tmp_path, others) == []
+    assert run(tmp_path / "requirements.txt").exit_code == 4
+
+
+def test_all_that_is_included_once_and_what_is_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "base").write_text("-r ../requirements.txt\njax==0.4.20\n")
+    text = "-r more/base\n-c nowhere.txt\n-r https://example.org/r.txt\njax==0.8.0\njax==???\n"
+    found = audited(tmp_path, text)
+    assert said(found) == [(4, "affected", "unguarded"), (2, "not_affected", "older-release")]
+    whole = document(run(tmp_path / "requirements.txt", "--format", "json"))
+    assert [(one["line"], one["why"].split(":")[0]) for one in whole["unreadable"]] == [
+        (5, "not a requirement"),
+        (2, "includes nowhere.txt, which does not exist"),
+        (3, "includes https"),
+    ]
+    assert whole["summary"]["files"] == {
+        "seen": 2,
+        "read": 2,
+        "understood": 1,
+        "not_understood": 1,
+    }
+
+
+def test_a_line_that_is_not_understood_counts_when_strict(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text("jax==0.4.20\njax===\n")
+    assert run(path).exit_code == 0
+    assert run(path, "--strict").exit_code == 1
+    path.write_text("jax==0.4.20\n")
+    assert run(path, "--strict").exit_code == 0
+    path.write_text("jax>=0.4\n")
+    assert (run(path).exit_code, run(path, "--strict").exit_code) == (0, 1)
+
+
+def test_without_a_source_the_folder_and_the_active_environment(
+    tmp_path: Path, venv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VIRTUAL_ENV", str(venv))
+    (tmp_path / "requirements.txt").write_text("jax==0.8.0\n")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "requirements.txt").write_text("jax==0.8.0\n")
+    found = rows(code=1)
+    assert {row["file"] for row in found} == {"requirements.txt"}
+    assert len(rows(".", code=1)) == 2 * len(load())
+
+
+def test_what_installed_packages_ship_is_no_pin(venv: Path) -> None:
+    site = next(venv.glob("lib/python*/site-packages"))
+    (site / "requirements.txt").write_text("jax==0.8.0\n")
+    (venv / "pyvenv.cfg").unlink()
+    (venv / "bin" / "python").unlink()
+    assert run(venv).exit_code == 4
+
+
+def test_wheels_at_hand_decide_by_their_bytes(tmp_path: Path) -> None:
+    """Plain and labelled, patched and not: what pip would take, and what that holds."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    label = "0.8.0+skipmds.1"
+    archives.wheel(folder / f"jax-{label}-py3-none-any.whl", PATCHED, label)
+    archives.wheel(folder / "jax-0.4.30-py3-none-any.whl", PATCHED, "0.4.30")
+    archives.wheel(folder / "jax-0.7.0+skipmds.1-py3-none-any.whl", OLD, "0.7.0+skipmds.1")
+    pins = "jax==0.8.0\njax==0.8.0+skipmds.1\njax==0.7.0+skipmds.1\njax==0.4.30\njax===0.8.0\n"
+    pins += "jax>=0.8.0\njax @ https://example.org/w/jax-0.8.0%2Bskipmds.1-py3-none-any.whl\n"
+    found = audited(tmp_path, pins, "--wheels", folder)
+    assert said(found) == [
+        (1, "fixed", "patched"),
+        (2, "fixed", "patched"),
+        (3, "affected", "unguarded"),
+        (4, "fixed", "patched"),
+        (5, "affected", "unguarded"),
+        (6, "affected", "range"),
+        (7, "fixed", "patched"),
+    ]
+    assert f"jax-{label}-py3-none-any.whl!/{MEMBER}" in found[0]["evidence"][0]["text"]
+    assert found[0]["jax_version"] == label
+
+
+def test_a_hash_in_the_pin_allows_only_what_has_it(tmp_path: Path) -> None:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    ours = archives.wheel(folder / "jax-0.8.0+skipmds.1-py3-none-any.whl", PATCHED)
+    digest = hashlib.sha256(ours.read_bytes()).hexdigest()
+    text = (
+        f"jax==0.8.0 \\\n    --hash=sha256:{HASHES['0.8.0']}\n"
+        f"jax==0.8.0+skipmds.1 --hash=sha256:{digest}\n"
+    )
+    upstream, patched = audited(tmp_path, text, "--wheels", folder)
+    assert said([upstream, patched]) == [(1, "affected", "unguarded"), (3, "fixed", "patched")]
+    assert "--hash" in upstream["fixes"][1]
+    lying = f"jax==0.4.20 --hash=sha256:{HASHES['0.8.0']}\n"
+    assert said(audited(tmp_path, lying)) == [(1, "affected", "unguarded")]
+
+
+@pytest.fixture
+def fork(tmp_path: Path) -> Path:
+    """Affected at v1, patched at main."""
+    folder = repository(tmp_path / "fork", OLD)
+    commit(folder, {MEMBER: PATCHED})
+    return folder
+
+
+def test_a_clone_at_hand_decides_a_pinned_repository(fork: Path, tmp_path: Path) -> None:
+    old, new = git(fork, "rev-parse", "v1"), git(fork, "rev-parse", "main")
+    text = (
+        f"jax @ git+https://github.com/Org/jax.git@{old}\n"
+        f"jax @ git+ssh://git@github.com/org/jax@{new}#egg=jax\n"
+        "jax @ git+https://github.com/org/jax@main\n"
+        f"jax @ https://github.com/org/jax/archive/{old}.zip\n"
+        "jax @ https://github.com/org/jax/archive/refs/tags/v1.tar.gz\n"
+        "jax @ git+https://github.com/org/jax@nowhere\n"
+        f"jax @ git+https://github.com/other/jax@{old}\n"
+    )
+    found = audited(tmp_path, text, "--git", f"https://github.com/org/jax={fork}")
+    assert said(found) == [
+        (1, "affected", "unguarded"),
+        (2, "fixed", "patched"),
+        (3, "fixed", "patched"),
+        (4, "affected", "unguarded"),
+        (5, "affected", "unguarded"),
+        (6, "under_investigation", "moving-ref"),
+        (7, "under_investigation", "no-source"),
+    ]
+    assert f"{fork}@{old}:{MEMBER}: line " in found[0]["evidence"][0]["text"]
+    assert (found[5]["outcome"], found[6]["outcome"]) == ("failed", "none")
+    assert "has no revision origin/nowhere" in found[5]["message"]
+
+
+def test_google_jax_is_jax_ml_jax(fork: Path, tmp_path: Path) -> None:
+    (row,) = audited(
+        tmp_path,
+        "jax @ git+https://github.com/google/jax.git@main\n",
+        *("--git", f"https://github.com/jax-ml/jax={fork}"),
+    )
+    assert row["status"] == "fixed"
+
+
+@pytest.mark.parametrize("option", ["nonsense", "https://x.example/jax=/no/such/folder"])
+def test_a_clone_that_is_not_there_is_wrong_usage(option: str) -> None:
+    assert run("--git", option).exit_code == 2
+    assert run("--wheels", option).exit_code == 2
+
+
+def test_fetch_gets_the_one_file_of_a_commit(
+    fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all that the repository has, one blob is sent: git's own trace says so."""
+    for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
+        git(fork, "config", key, "true")
+    big = commit(fork, {"big.bin": b"0" * 1000, "jax/other.py": b"x = 1\n"})
+    trace = tmp_path / "trace"
+    monkeypatch.setattr(
+        "codemod.sources.fetching.ONLINE",
+        {**_online(), "GIT_TRACE_PACKET": str(trace)},
+    )
+    pin = f"jax @ git+file://{fork}@"
+    text = f"{pin}{git(fork, 'rev-parse', 'v1')}\n{pin}{big}\n{pin}v1\n"
+    found = audited(tmp_path, text, "--fetch")
+    assert [row["status"] for row in found] == ["affected", "fixed", "affected"]
+    assert [row["outcome"] for row in found] == ["none"] * 3
+    wanted = {
+        line.rpartition("want ")[2].split()[0]
+        for line in trace.read_text().splitlines()
+        if "fetch> want " in line
+    }
+    blobs = {oid for oid in wanted if git(fork, "cat-file", "-t", oid) == "blob"}
+    assert blobs == {git(fork, "rev-parse", f"{ref}:{MEMBER}") for ref in ("v1", "main")}
+    assert said(audited(tmp_path, text))[0][1] == "under_investigation"
+
+
+def _online() -> dict[str, str]:
+    from codemod.sources.fetching import ONLINE
+
+    return ONLINE
+
+
+def test_what_cannot_be_fetched_is_told_and_nothing_is_run(tmp_path: Path) -> None:
+    mark = tmp_path / "was-run"
+    text = (
+        f"jax @ git+ext://sh -c touch% {mark}@main\n"
+        f"jax @ git+file://{tmp_path}/nowhere/jax@main\n"
+        "jax==0.4.20\n"
+    )
+    path = tmp_path / "requirements.txt"
+    path.write_text(text)
+    result = run(path, "--fetch", "--format", "json")
+    assert result.exit_code == 3
+    assert not mark.exists()
+    found = document(result)
+    assert found["results"][-1]["status"] == "not_affected"
+    control = ["git", "-c", "protocol.ext.allow=always", "fetch", f"ext::sh -c touch% {mark}"]
+    git(tmp_path, "init", "-q", "control")
+    subprocess.run(
+        control, cwd=tmp_path / "control", env=ENVIRONMENT, check=False, capture_output=True
+    )
+    assert mark.exists()  # git itself does run it
+
+
+def test_fetch_gets_a_pinned_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a folder that pip is told of; a hash that the pin has not is not taken."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    label = "0.8.0+ours"
+    info = f"jax-{label}.dist-info"
+    more = {f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+    more[f"{info}/RECORD"] = b""
+    ours = archives.wheel(folder / f"jax-{label}-py3-none-any.whl", PATCHED, label, more)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    digest = hashlib.sha256(ours.read_bytes()).hexdigest()
+    text = f"jax=={label}\njax=={label} --hash=sha256:{digest}\njax=={label} --hash=sha256:{SHA}\n"
+    text += "jax==99.0\njax>=0.8\n"
+    found = audited(tmp_path, text, "--fetch")
+    assert [(row["status"], row["outcome"]) for row in found] == [
+        ("fixed", "none"),
+        ("fixed", "none"),
+        ("under_investigation", "failed"),
+        ("under_investigation", "failed"),
+        ("affected", "none"),
+    ]
+    assert "which is none of the pin" in found[2]["message"]
+    assert "pip: No matching distribution" in found[3]["message"]
+
+
+def test_pins_of_a_revision(fork: Path) -> None:
+    commit(
+        fork,
+        {
+            "requirements.txt": b"-r deps/base.in\n-r nowhere.txt\njax==0.4.20\n",
+            "deps/base.in": b"jax==0.8.0\n-c ../requirements.txt\n",
+            "venv/lib/python3/site-packages/requirements.txt": b"jax==0.8.0\n",
+        },
+    )
+    result = run(f"git:{fork}@main", "--format", "json")
+    assert result.exit_code == 1
+    found = document(result)
+    pins = [row for row in found["results"] if row["kind"] == "pin"]
+    assert {(row["file"].rpartition(":")[2], row["line"]) for row in pins} == {
+        ("requirements.txt", 3),
+        ("deps/base.in", 1),
+    }
+    assert [one["why"] for one in found["unreadable"]] == [
+        "includes nowhere.txt, which is not in this revision"
+    ]
+
+
+def test_sarif_points_to_the_line_of_the_pin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("numpy\n\njax==0.8.0\n")
+    (one,) = json.loads(run("requirements.txt", "--format", "sarif").stdout)["runs"][0]["results"]
+    place = one["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "requirements.txt"
+    assert place["region"] == {"startLine": 3, "snippet": {"text": "jax==0.8.0"}}
+    annotated = run("requirements.txt", "--format", "github").stdout
+    assert annotated.startswith("::error file=requirements.txt,line=3,title=jax==0.8.0%3A affected")
+
+
+def test_a_user_s_own_patch_is_decided_by_content_only(tmp_path: Path) -> None:
+    folder = tmp_path / "patches"
+    folder.mkdir()
+    (folder / "own.py").write_text(
+        "from codemod.model import *\n"
+        "def probe(tree): return Finding(status=Status.NOT_AFFECTED, reason=Reason.NO_SUCH_CODE)\n"
+        "PATCH = Patch(id='own', title='own', bug='b', origin='o', forwarded='no',\n"
+        "  fixed_upstream_in=None, releases='>=0', probe=probe, rewrite=probe, examples=())\n"
+    )
+    (tmp_path / "requirements.txt").write_text("jax==0.8.0\n")
+    arguments = (tmp_path / "requirements.txt", "--patches", folder)
+    (row,) = (r for r in rows(*arguments, code=1) if r["patch"] == "own")
+    assert (row["status"], row["reason"]) == ("under_investigation", "no-source")
+    wheels = ("--wheels", wheel("0.8.0").parent)
+    (row,) = (r for r in rows(*arguments, *wheels, code=1) if r["patch"] == "own")
+    assert (row["status"], row["reason"]) == ("not_affected", "no-such-code")
