@@ -42,10 +42,10 @@ def commit(changes: Sequence[Change], folder: Path) -> None:
     what `replace_atomically` raises.
     """
     journal = folder / NAME
-    if len(changes) > 1:
-        create(journal, _note(changes, folder))
     tried: list[Change] = []
     try:
+        if len(changes) > 1:
+            create(journal, _note(changes, folder))
         for change in changes:
             tried.append(change)
             _do(change)

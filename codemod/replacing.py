@@ -63,10 +63,16 @@ def replace_atomically(path: Path, data: bytes, *, expect: bytes, link: bool = F
 
 
 def create(path: Path, data: bytes) -> None:
-    """Put a new file with this content where none is, in one step; raises CodemodError."""
+    """Put a new file with this content where none is, in one step; raises CodemodError.
+
+    Not every file system has links, which never replace anything: so who calls this keeps
+    others from the folder.
+    """
+    if os.path.lexists(path):
+        raise CodemodError(f"{show(path)}: has appeared since")
     with _temporary(path) as temporary:
         _write(temporary, data, None, None)
-        os.link(temporary, path)  # which, unlike a rename, never replaces anything
+        temporary.replace(path)
     _sync_folder(path.parent)
 
 

@@ -18,6 +18,7 @@ from codemod.cli import cli
 from codemod.engine import plan
 from codemod.record import Record
 from codemod.registry import load
+from tests.forks import SPLIT, WHOLE
 from tests.installations import COMPILED, VERSION, disagreeing, info, install, listing
 from tests.releases import MEMBER, source
 
@@ -196,6 +197,46 @@ def test_of_several_dist_infos_the_one_that_tells_of_the_file_is_kept_right(site
     assert receipt(site).exists()
     assert not (stale / "codemod.json").exists()
     assert run("revert", site).exit_code == 0
+    assert listing(site) == before
+
+
+def split(site: Path) -> list[Path]:
+    """A fork in several files, two of which are to be edited."""
+    files = {name: text.encode() for name, text in {**SPLIT.files, MEMBER: WHOLE}.items()}
+    install(site, files=files)
+    return [site / MEMBER, site / MEMBER.replace("_tpu_", "_gce_")]
+
+
+def test_the_files_of_a_split_copy_change_together(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    edited = split(site)
+    before = listing(site)
+    assert run("apply", site).exit_code == 0
+    after = listing(site)
+    changed = {site / path for path, digest in before.items() if after[path] != digest}
+    assert changed == {*edited, info(site) / "RECORD"}
+    assert disagreeing(site) == []
+    assert {*json.loads(receipt(site).read_text())["files"]} == {
+        path.relative_to(site).as_posix() for path in edited
+    }
+    assert run("revert", site).exit_code == 0
+    assert listing(site) == before
+
+
+def test_one_file_of_a_split_copy_that_cannot_be_written_keeps_the_others(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    _, second = split(site)
+    second.chmod(0o444)
+    before = listing(site)
+    result = run("apply", site)
+    assert result.exit_code == 3
+    assert "is read-only" in result.stdout
+    assert listing(site) == before
+    second.chmod(0o644)
+    assert run("apply", site).exit_code == 0
+    second.write_bytes(second.read_bytes() + b"# mine\n")
+    before = listing(site)
+    assert run("revert", site).exit_code == 3
     assert listing(site) == before
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     When = Literal["before", "after", "halfway"]
 
-CALLS = ("open", "write", "fsync", "replace", "link", "unlink", "fchmod", "fchown")
+CALLS = ("open", "write", "fsync", "replace", "unlink", "fchmod", "fchown")
 KILLED = 77
 FIXED = plan(source(VERSION), load()).after
 
@@ -49,11 +49,13 @@ class Killer:
         self.count += 1
         if self.count != self.number:
             return call(*given, **named)
-        if self.when == "halfway" and name == "write":
-            call(given[0], bytes(given[1])[: len(given[1]) // 2])
-        elif self.when == "after":
-            call(*given, **named)
-        os._exit(KILLED)
+        try:
+            if self.when == "halfway" and name == "write":
+                call(given[0], bytes(given[1])[: len(given[1]) // 2])
+            elif self.when == "after":
+                call(*given, **named)
+        finally:
+            os._exit(KILLED)
 
 
 def codemod(command: str, site: Path) -> int:

@@ -145,7 +145,7 @@ def fail_replace(
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_earlier_writes_are_undone(
     root: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -158,7 +158,7 @@ def test_earlier_writes_are_undone(
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_an_interrupt_undoes_all(
     root: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, late: bool
 ) -> None:
@@ -167,11 +167,12 @@ def test_an_interrupt_undoes_all(
     with pytest.raises(KeyboardInterrupt):
         tree.commit()
     assert contents(root) == OLD
+    assert not [*root.rglob(".codemod-*")]
 
 
 def test_what_cannot_be_undone_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = staged(root)
-    fail_replace(monkeypatch, {2, 3}, FULL)
+    fail_replace(monkeypatch, {3, 4}, FULL)  # the first is of the note
     with pytest.raises(CodemodError, match=r"c\.py.*could not be undone: .*b\.py") as caught:
         tree.commit()
     assert contents(root) == [OLD[0], b"new b", OLD[2]]
