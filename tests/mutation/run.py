@@ -35,21 +35,16 @@ CPU, WALL = 60, 300  # seconds; a mutant that runs for longer is one that never 
 MEMORY = 3 << 30
 OF_A_PATCH, OF_A_MODULE = 60, 24  # mutants taken
 # The likeliest to notice come first.
-REACH, BODIES, EXAMPLES, REWRITE, FORKS, DETECTION, DEFAULTS = (
-    f"tests/test_{name}.py"
-    for name in (
-        *("reach", "reach_properties", "examples", "rewrite", "forks"),
-        *("skip_mds_detection", "single_slice_defaults"),
-    )
-)
+REACH, EXAMPLES, REWRITE = (f"tests/test_{name}.py" for name in ("reach", "examples", "rewrite"))
+DETECTION, DEFAULTS = "tests/test_skip_mds_detection.py", "tests/test_single_slice_defaults.py"
 TESTS: dict[str, tuple[str, ...]] = {
-    "patches/skip_mds_env_value.py": (REWRITE, EXAMPLES, REACH, FORKS),
-    "patches/skip_mds_detection.py": (DETECTION, EXAMPLES, FORKS),
-    "patches/single_slice_defaults.py": (DEFAULTS, EXAMPLES, FORKS),
+    "patches/skip_mds_env_value.py": (REWRITE, EXAMPLES, REACH),
+    "patches/skip_mds_detection.py": (DETECTION, EXAMPLES),
+    "patches/single_slice_defaults.py": (DEFAULTS, EXAMPLES),
 }
-OF_REACH = (REACH, REWRITE, DEFAULTS, BODIES, DETECTION, EXAMPLES)
-# These start many processes or run for minutes.
-SLOW = "not (of_a_body or own_driver or verify_sees or contributing)"
+OF_REACH = (REACH, REWRITE, DEFAULTS)
+# These start processes.
+SLOW = "not (own_driver or contributing)"
 
 
 def main() -> None:
