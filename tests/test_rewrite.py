@@ -261,6 +261,37 @@ def test_a_second_guard_is_never_put_in() -> None:
     assert step.finding.reason is Reason.UPSTREAM
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "  if os.environ.get('TPU_SKIP_MDS_QUERY') is not None:\n    return None\n",
+        (
+            "  if key in os.environ:\n    return os.environ.get(key)\n"
+            "  if 'TPU_SKIP_MDS_QUERY' in os.environ:\n    return None\n"
+        ),
+        "  if os.environ.get('TPU_SKIP_MDS_QUERY') is not None:\n    return str()\n",
+    ],
+    ids=["our test, another answer", "our answer, another test", "our test, another call"],
+)
+def test_a_guard_that_only_resembles_ours_is_not_called_ours(function: str) -> None:
+    source = module(f"def get_tpu_env_value(key):\n{function}  return get_metadata(key)[0]\n")
+    finding = PATCH.probe(ast.parse(source))
+    assert (finding.status, finding.reason) == (Status.FIXED, Reason.UPSTREAM)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("def get_tpu_env_value(*keys):\n  return get_metadata(*keys)[0]\n", "get_tpu_env_value"),
+        ("get_tpu_env_value = lambda *keys: get_metadata(*keys)[0]\n", "the lambda"),
+    ],
+)
+def test_what_cannot_be_guarded_is_named_with_the_reason(function: str, name: str) -> None:
+    found = refusal(module(function).encode())
+    why = f"{name} cannot be guarded: its parameters are not just the key"
+    assert found == (Reason.UNGUARDED, why, 8)
+
+
 def test_a_guard_the_wrong_way_round_is_named() -> None:
     source = PATCHED.replace(") is None:", ") is not None:")
     planned = plan(source.encode(), [PATCH])

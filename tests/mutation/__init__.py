@@ -1,0 +1,1 @@
+"""The mutation run: which changes to the code that decides and edits no test would notice."""
