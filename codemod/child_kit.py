@@ -16,6 +16,7 @@ import sys
 import time
 from typing import Any
 
+VARIABLE = "TPU_SKIP_MDS_QUERY"
 LONGEST = 500  # characters of a value or a message that are worth sending
 PATIENCE = 3600.0  # seconds that a copy may believe to have slept in one call
 LOOK_UPS = {

@@ -97,6 +97,10 @@ MUTANTS = {
         START,
         f"{START}    import subprocess; subprocess.run(['true'])\n",
     ),
+    "removes the variable on import": (
+        START,
+        f"os.environ.pop('TPU_SKIP_MDS_QUERY', None)\n{START}",
+    ),
     "never asks": ("        asked()", "        pass"),
     "all have one index": ('int(os.environ["TPU_WORKER_ID"])', "0"),
     "counts one too many": ("workers * slices", "max(workers * slices, 2)"),
