@@ -13,6 +13,7 @@ from codemod.errors import CodemodError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from codemod.locate import Target
     from codemod.model import Patch, Report
@@ -216,7 +217,9 @@ def verify(
     if processes and level != "cluster":
         raise UsageError("--processes is for --level cluster")
     found = _found(targets, quiet=quiet)
-    verdicts = run(found, level=level, processes=processes or 2, python=python)
+    verdicts = run(
+        found, level=level, processes=processes or 2, python=python, tell=_progress(quiet=quiet)
+    )
     if form == "json":
         from codemod.report.jsonreport import verdicts_json
 
@@ -253,6 +256,15 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 
         click.echo(checks_text(checks, quiet=quiet), nl=False)
     sys.exit(int(exit_code(checks)))
+
+
+def _progress(*, quiet: bool) -> Callable[[Path], None]:
+    """What says on a terminal which copy is being run; in a pipe nothing does."""
+    from codemod.textfile import show
+
+    if quiet or not sys.stderr.isatty():
+        return lambda _: None
+    return lambda copy: click.echo(f"codemod: running {show(copy)} ...", err=True)
 
 
 def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:

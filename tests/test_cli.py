@@ -268,6 +268,17 @@ def test_verify_takes_the_named_interpreter_only_where_the_target_has_none(venv:
     assert (named.exit_code, "no verdict" in named.stdout) == (3, True)
 
 
+def test_a_terminal_is_told_what_is_being_run_and_a_pipe_is_not(copy: Path) -> None:
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "codemod", "verify", str(copy)]
+    for stderr in (subprocess.PIPE, writer):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
+        assert not done.stderr
+        assert b"running" not in done.stdout
+    assert os.read(reader, 4096).decode() == f"codemod: running {copy} ...\r\n"
+
+
 def test_apply_and_verify(tmp_path: Path) -> None:
     proved, unproved = tmp_path / "new.py", tmp_path / "old.py"
     proved.write_bytes(source("0.10.2"))
