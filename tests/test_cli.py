@@ -276,6 +276,7 @@ def test_a_terminal_is_told_what_is_being_run_and_a_pipe_is_not(copy: Path) -> N
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
         assert not done.stderr
         assert b"running" not in done.stdout
+    os.close(writer)  # or there would be a wait for ever where nothing was told
     assert os.read(reader, 4096).decode() == f"codemod: running {copy} ...\r\n"
 
 
