@@ -176,6 +176,13 @@ def test_without_a_target_it_says_where_it_looked_and_why(
     assert "name a TARGET" in result.stderr
 
 
+def test_a_copy_that_has_drifted_says_what_is_in_doubt(copy: Path) -> None:
+    copy.write_text(MODULE.replace("if value is None:", "if may_ask(value):"))
+    result = run("apply", copy)
+    assert result.exit_code == 3
+    assert "drifted: line 11: cannot be proved: get_metadata(key)" in result.stdout
+
+
 def test_a_read_only_file_is_refused(copy: Path) -> None:
     copy.chmod(0o444)
     result = run("apply", copy)
