@@ -16,6 +16,7 @@ import sys
 import time
 from typing import Any
 
+VARIABLE = "TPU_SKIP_MDS_QUERY"
 LONGEST = 500  # characters of a value or a message that are worth sending
 PATIENCE = 3600.0  # seconds that a copy may believe to have slept in one call
 LOOK_UPS = {
@@ -234,8 +235,24 @@ def requests_stand_in() -> Any:
     for name in ("ConnectionError", "HTTPError", "Timeout"):
         bases = (errors.RequestException,)
         setattr(errors, name, type(name, bases, {"__module__": errors.__name__}))
-    vars(module).update(vars(errors), exceptions=errors, get=get, __name__="requests")
+    vars(module).update(
+        vars(errors), exceptions=errors, get=get, Session=session(get), __name__="requests"
+    )
     return module
+
+
+def session(get: Any) -> type:
+    """Return the class of a session whose requests are made by `get`."""
+
+    class Session:
+        def __init__(self) -> None:
+            self.headers: dict[str, str] = {}
+            self.trust_env = False
+
+        def get(self, url: str, headers: Any = None, **more: Any) -> Any:
+            return get(url, headers={**self.headers, **(headers or {})}, **more)
+
+    return Session
 
 
 def describe(error: BaseException) -> str:

@@ -9,17 +9,17 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from codemod import __version__
+from codemod.cli_audit import audit
 from codemod.errors import CodemodError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from codemod.audit import Audit
     from codemod.locate import Target
     from codemod.model import Patch, Report
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
-AUDIT_FORMATS = ("text", "json", "sarif", "openvex", "markdown", "github", "html")
 
 
 class _Shown(click.ClickException):
@@ -245,7 +245,9 @@ def verify(
     if processes and level != "cluster":
         raise UsageError("--processes is for --level cluster")
     found = _found(targets, quiet=quiet)
-    verdicts = run(found, level=level, processes=processes or 2, python=python)
+    verdicts = run(
+        found, level=level, processes=processes or 2, python=python, tell=_progress(quiet=quiet)
+    )
     if form == "json":
         from codemod.report.jsonreport import verdicts_json
 
@@ -284,87 +286,16 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
     sys.exit(int(exit_code(checks)))
 
 
-@cli.command(short_help="Find out which copies and pins of jax are affected.")
-@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(AUDIT_FORMATS),
-    default="text",
-    show_default=True,
-    help="How the results are printed.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write the results to this file, at once.")
-@click.option("--strict", is_flag=True, help="Exit 1 for what could not be decided as well.")
-@click.option("--allow-none", is_flag=True, help="Exit 0 where no jax is found: for hooks.")
-@click.option("--wheels", metavar="DIR", multiple=True, help="Decide pins by the wheels in DIR.")
-@click.option(
-    "--git",
-    "clones",
-    metavar="URL=DIR",
-    multiple=True,
-    help="Decide pins of the repository URL by its clone in DIR.",
-)
-@click.option("--fetch", is_flag=True, help="Get the one file, or wheel, that decides a pin.")
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1, 1024), default=1, help="Use N processes."
-)
-@click.option("--dask", metavar="ADDRESS", help="Use the Dask cluster of this scheduler.")
-@click.option("--explain", metavar="ID", help="Say what a patch or a reason means, and all fixes.")
-@click.option(
-    "--patches",
-    "folders",
-    metavar="DIR",
-    multiple=True,
-    help="Also use the patches of this folder.",
-)
-@click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no results, only what was not understood.")
-def audit(*, sources: Sequence[str], explain: str | None, **how: Any) -> None:
-    """Find out which copies and pins of jax are affected, by what they are and not by their name.
-
-    SOURCE is any TARGET, a wheel, an sdist, a pin file, a folder of any of these, git:DIR@REV, an
-    OCI image layout or an archive of docker save. Without one, the active environment and the
-    pin files of the current folder.
-    """
-    if explain is not None:
-        from codemod.report.explain import explain as explained
-
-        click.echo(explained(explain, _chosen(how["folders"], ())), nl=False)
-        return
-    found = _audited(sources, **how)
-    _print_audit(found, **{name: how[name] for name in ("form", "output", "quiet", "verbose")})
-    sys.exit(int(found.exit_code))
+cli.add_command(audit)
 
 
-def _audited(sources: Sequence[str], *, jobs: int, dask: str | None, **how: Any) -> Audit:
-    from codemod.audit import audit as run
-    from codemod.executors import executor
-    from codemod.settings import settings
+def _progress(*, quiet: bool) -> Callable[[Path], None]:
+    """What says on a terminal which copy is being run; in a pipe nothing does."""
+    from codemod.textfile import show
 
-    told = settings(how["folders"], how["wheels"], how["clones"], fetch=how["fetch"])
-    with redirect_stdout(sys.stderr), executor(jobs, dask) as workers:
-        return run(
-            sources, told, executor=workers, strict=how["strict"], allow_none=how["allow_none"]
-        )
-
-
-def _print_audit(
-    found: Audit, *, form: str, output: str | None, quiet: bool, verbose: bool
-) -> None:
-    from codemod.report.audit import render
-
-    text = render(found, form, verbose=verbose)
-    if output is not None:
-        from codemod.replacing import write_atomically
-
-        write_atomically(output, text.encode("utf-8", "backslashreplace"))
-    elif not quiet:
-        click.echo(text, nl=False)
-    if quiet:
-        from codemod.report.audit_text import complaints
-
-        click.echo(complaints(found), nl=False, err=True)
+    if quiet or not sys.stderr.isatty():
+        return lambda _: None
+    return lambda copy: click.echo(f"codemod: running {show(copy)} ...", err=True)
 
 
 def _found(arguments: Sequence[str], *, quiet: bool) -> list[Target]:

@@ -59,8 +59,10 @@ class Member:
             raise SystemExit(0)
         # Now and not before: since 0.6.2 jax itself sets it while it is imported, where it counts
         # no chips, so that the variable of the user would not be what is tested.
-        variable = {"TPU_SKIP_MDS_QUERY": self._order["variable"]}
-        kit.set_environment(variable)
+        variable = self._order["variable"]
+        if variable is not None and kit.VARIABLE not in os.environ:
+            raise LookupError(f"{kit.VARIABLE} was removed while jax was imported")
+        kit.set_environment({kit.VARIABLE: variable})
 
     def _port(self) -> bool:
         """Move the coordinator off its fixed port; return whether this release nails it down.

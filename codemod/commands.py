@@ -256,13 +256,22 @@ def _row(target: Target, copy: Copy, step: Step, outcome: Outcome, why: str) -> 
 
 
 def verify(
-    targets: Sequence[Target], *, level: str, processes: int, python: str | None
+    targets: Sequence[Target],
+    *,
+    level: str,
+    processes: int,
+    python: str | None,
+    tell: Callable[[Path], None],
 ) -> list[Verdict]:
-    """Run every copy in its own interpreter, else in `python`, else in the running one."""
+    """Run every copy in its own interpreter, else in `python`, else in the running one.
+
+    `tell` is told of each before it is run: at level `cluster` that takes a while.
+    """
     from codemod.verify import no_cluster, verify_cluster
 
     verdicts: list[Verdict] = []
     for target, (copy, *_) in groups(targets):
+        tell(copy.path)
         here = target.python or Path(python or sys.executable)
         if level == "cluster" and copy.path.parts[-4:-1] != ("jax", "_src", "clusters"):
             verdicts.append(no_cluster(copy.path))

@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import inspect
 import json
+import os
 import sys
 import threading
 import time
@@ -185,7 +186,8 @@ class Probe:
         for thread in set(threading.enumerate()) - threads:
             thread.join(1.0)  # a query may hide in a thread that outlives the call
         seconds = time.perf_counter() - began
-        return {**done, **self._watch.take(), "seconds": seconds}
+        variable = os.environ.get(kit.VARIABLE)  # set anew for each call: a change would be lost
+        return {**done, **self._watch.take(), "variable": variable, "seconds": seconds}
 
 
 def main() -> None:

@@ -132,16 +132,19 @@ class _Run:
         row = self._observed(self._current, loaded)
         broken = row.broken or why
         quiet = not (row.requests or row.other_connections)
-        return replace(row, ok=quiet and broken is None, broken=broken)
+        return replace(
+            row, ok=quiet and broken is None and not _meddled(row, loaded), broken=broken
+        )
 
     def _row(self, call: scenarios.Call) -> Row:
         expected = ", or ".join(map(str, call.ways))
         self._current = Row.blank(call.scenario, str(call), expected)
         command = {"op": "call", "call": [call.owner, call.name, call.arguments]}
-        row = self._observed(self._current, self._ask(call.scenario, command, call.environment))
+        answer = self._ask(call.scenario, command, call.environment)
+        row = self._observed(self._current, answer)
         traffic = row.requests + len(row.other_connections)
         ok = any(way.holds(traffic, row.value, row.exception) for way in call.ways)
-        return replace(row, ok=ok and row.broken is None)
+        return replace(row, ok=ok and row.broken is None and not _meddled(row, answer))
 
     def _ask(self, scenario: Scenario, command: Any, environment: Any) -> dict[str, Any]:
         self._server.start(scenario.server)
@@ -173,10 +176,18 @@ class _Run:
             asked=self._server.asked(),
             other_connections=tuple(answer["events"]),
             value=answer.get("value"),
-            exception=answer.get("exception"),
+            exception=answer.get("exception") or _meddled(row, answer),
             seconds=round(answer["seconds"], 4),
             broken=broken,
         )
+
+
+def _meddled(row: Row, answer: dict[str, Any]) -> str | None:
+    """Say what became of the user's variable, where the copy did not leave it alone."""
+    left = answer["variable"]
+    if left == row.scenario.variable:
+        return None
+    return f"{scenarios.VARIABLE} was {'removed' if left is None else f'set to {left!r}'}"
 
 
 def _version(copy: Path) -> str:

@@ -152,11 +152,12 @@ class _Cluster:
 
     def run(self) -> list[Row]:
         """Run the processes side by side; return a row for each."""
-        with ExitStack() as stack:
+        # The port is let go of last: a coordinator that still runs would answer another cluster.
+        with ExitStack() as port, ExitStack() as stack:
             try:
                 self._start(stack)
                 if self._all_ready():
-                    self._go(stack)
+                    self._go(port)
                     self._all_over()
             except (Gone, OSError, RuntimeError) as gone:  # the latter for want of resources
                 return [replace(self._blank(0), broken=str(gone))]
@@ -191,9 +192,9 @@ class _Cluster:
         )
         return all(member.ready and not member.over for member in members)
 
-    def _go(self, stack: ExitStack) -> None:
+    def _go(self, port: ExitStack) -> None:
         if self._fixed_port:
-            stack.enter_context(_exclusive_port(self._deadline))
+            port.enter_context(_exclusive_port(self._deadline))
         for member in self._members:
             member.child.send({"go": True})
 

@@ -266,6 +266,13 @@ FORKS = {
             ("  import requests\n", ""), ("import socket\n", "import socket\nimport requests\n")
         )
     ),
+    "a session of requests": one(
+        swapped(
+            ("  import requests\n", ""),
+            ("requests.get(", "SESSION.get("),
+            ("import socket\n", "import socket\nimport requests\n\nSESSION = requests.Session()\n"),
+        )
+    ),
     "a wrapper in place of requests": one(
         swapped(
             ("  import requests\n", ""),

@@ -177,6 +177,13 @@ def test_without_a_target_it_says_where_it_looked_and_why(
     assert "name a TARGET" in result.stderr
 
 
+def test_a_copy_that_has_drifted_says_what_is_in_doubt(copy: Path) -> None:
+    copy.write_text(MODULE.replace("if value is None:", "if may_ask(value):"))
+    result = run("apply", copy)
+    assert result.exit_code == 3
+    assert "drifted: line 11: cannot be proved: get_metadata(key)" in result.stdout
+
+
 def test_a_read_only_file_is_refused(copy: Path) -> None:
     copy.chmod(0o444)
     result = run("apply", copy)
@@ -270,6 +277,18 @@ def test_verify_takes_the_named_interpreter_only_where_the_target_has_none(venv:
     assert (named.exit_code, "no verdict" in named.stdout) == (3, True)
 
 
+def test_a_terminal_is_told_what_is_being_run_and_a_pipe_is_not(copy: Path) -> None:
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "codemod", "verify", str(copy)]
+    for stderr in (subprocess.PIPE, writer):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
+        assert not done.stderr
+        assert b"running" not in done.stdout
+    os.close(writer)  # or there would be a wait for ever where nothing was told
+    assert os.read(reader, 4096).decode() == f"codemod: running {copy} ...\r\n"
+
+
 def test_apply_and_verify(tmp_path: Path) -> None:
     proved, unproved = tmp_path / "new.py", tmp_path / "old.py"
     proved.write_bytes(source("0.10.2"))
@@ -333,6 +352,7 @@ CHILDREN = ("probe_child", "cluster_child", "child_kit")
 LAYERS = (
     ("__main__", "libcst_commands"),
     ("cli", "quick"),
+    ("cli_audit", "cli_wheel"),
     ("report",),
     ("revert",),
     ("commands", "audit", "executors", "settings"),

@@ -61,6 +61,10 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     assert set(listed) <= names(wheel)
 
 
+def test_its_types_are_for_others_too(wheel: Path) -> None:
+    assert "codemod/py.typed" in names(wheel)  # PEP 561
+
+
 def test_nothing_else_is_installed(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names(wheel)}
     assert tops == {"codemod", f"jax_codemod-{__version__}.dist-info"}

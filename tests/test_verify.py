@@ -74,10 +74,16 @@ def test_every_server_is_asked_as_long_as_the_variable_is_unset(server: Server) 
     }
 
 
+POD = f"""class PodTpuCluster(BaseTpuCluster):
+  is_env_present = classmethod(lambda cls: {SET})
+  _get_worker_list_in_slice = staticmethod(lambda: get_metadata('x')[0].split(','))"""
+
+
 def quietly(statement: str) -> tuple[str, str]:
     return first(f"try: {statement}\n  except OSError: pass")
 
 
+NAME = "'TPU_SKIP_MDS_QUERY'"
 PRESENT = '    if running_in_cloud_tpu_vm and os.environ.get("TPU_WORKER_HOSTNAMES")'
 
 
@@ -122,29 +128,20 @@ MUTANTS = {
         "import threading; threading.Thread(target=get_metadata, args=('tpu-env',)).start()"
     ),
     "query on import": (SIGNATURE, f"get_metadata('tpu-env')\n{SIGNATURE}"),
+    "variable removed on import": (SIGNATURE, f"os.environ.pop({NAME}, None)\n{SIGNATURE}"),
+    "variable set on import": (SIGNATURE, f"os.environ.setdefault({NAME}, '1')\n{SIGNATURE}"),
+    "variable removed later": (DETECTED, f"    if os.environ.pop({NAME}, None) is not None:\n"),
     "reverse look-up": quietly("socket.getnameinfo(('192.0.2.1', 80), 0)"),
     "guard of jax's own keys only": (GUARD, f" and not (key.startswith('MEGASCALE_') and {SET})"),
-    "guard lost once the environment knows a slice": (
+    "guard lost once a slice is known": (
         GUARD,
-        f' and (not {SET} or "MEGASCALE_SLICE_ID" in os.environ)',
+        f" and (not {SET} or 'MEGASCALE_SLICE_ID' in os.environ)",
     ),
     "detection asks where no workers are named": (
         PRESENT,
         f"    if 'TPU_WORKER_HOSTNAMES' not in os.environ: get_metadata('tpu-env')\n{PRESENT}",
     ),
-    "a class of a fork asks once it is present": (
-        "class GceTpuCluster",
-        f"""class PodTpuCluster(BaseTpuCluster):
-  @classmethod
-  def is_env_present(cls):
-    return {SET}
-
-  @staticmethod
-  def _get_worker_list_in_slice():
-    return get_metadata('worker-network-endpoints')[0].split(',')
-
-class GceTpuCluster""",
-    ),
+    "a class of a fork asks once it is present": ("class GceT", f"{POD}\n\nclass GceT"),
 }
 
 

@@ -3,18 +3,24 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from codemod import engine, registry
-from codemod.child_process import Gone
+from codemod import verify_cluster as verify_cluster_module
+from codemod.child_process import Child, Gone
 from codemod.model import Exit
 from codemod.report.verdict import to_text
 from codemod.verify_cluster import _exclusive_port, verify_cluster
 from tests.environments import environment
 from tests.releases import MEMBER
 from tests.small_jax import fake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(sys.executable)
 
@@ -97,6 +103,10 @@ MUTANTS = {
         START,
         f"{START}    import subprocess; subprocess.run(['true'])\n",
     ),
+    "removes the variable on import": (
+        START,
+        f"os.environ.pop('TPU_SKIP_MDS_QUERY', None)\n{START}",
+    ),
     "never asks": ("        asked()", "        pass"),
     "all have one index": ('int(os.environ["TPU_WORKER_ID"])', "0"),
     "counts one too many": ("workers * slices", "max(workers * slices, 2)"),
@@ -173,3 +183,26 @@ def test_one_run_waits_for_the_other_where_the_port_is_fixed(
         pass
     with _exclusive_port(time.monotonic()):
         pass
+
+
+def test_the_fixed_port_is_kept_until_every_process_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    class Noted(Child):
+        def __exit__(self, *raised: object) -> None:
+            super().__exit__(*raised)
+            ended.append("process")
+
+    @contextmanager
+    def port(deadline: float) -> Iterator[None]:
+        yield
+        ended.append("port")
+
+    monkeypatch.setattr(verify_cluster_module, "Child", Noted)
+    monkeypatch.setattr(verify_cluster_module, "_exclusive_port", port)
+    root = fake(tmp_path)
+    (root / MEMBER).write_text("")  # no `coordinator_port`, as in 0.4.21
+    assert verify_cluster(HERE, root, timeout=30).proved
+    assert ended == ["process", "process", "port"] * 2 + ["process", "port"]

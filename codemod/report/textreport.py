@@ -76,9 +76,11 @@ def _line(row: Result) -> str:
 def _why(row: Result) -> str:
     """What a person wants to know of a row, in a few words."""
     if row.outcome in (Outcome.REFUSED, Outcome.FAILED):
-        drifted = row.status is Status.UNDER_INVESTIGATION
         place = f"line {row.line}: " if row.line and row.outcome is Outcome.REFUSED else ""
-        return f"{row.reason}: {place}{row.message}" if drifted else f"{place}{row.message}"
+        if row.status is not Status.UNDER_INVESTIGATION:
+            return f"{place}{row.message}"
+        doubt = "cannot be proved: " if row.reason is Reason.DRIFTED else ""
+        return f"{row.reason}: {place}{doubt}{row.message}"
     if row.outcome is Outcome.REVERTED:
         return ""
     if row.outcome is Outcome.NONE and row.message:

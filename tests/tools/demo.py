@@ -134,10 +134,20 @@ def show_bug() -> None:
         fail("the counter sees nothing, so nothing that follows would prove anything")
 
 
+def verify(expected: int, *options: str) -> None:
+    """Run `codemod verify`, which sees for itself what was seen here by other means."""
+    command: list[str | Path] = [TOOL / "bin" / "codemod", "verify", "--level", "cluster"]
+    code = subprocess.run([*command, *options, JAX], check=False, timeout=TIMEOUT).returncode
+    if code != expected:
+        fail(f"codemod verify exits with {code} and not with {expected}")
+
+
 def show_fix() -> None:
-    say(f"3. codemod apply {JAX}")
+    say("3. codemod verify --level cluster, before")
+    verify(1)
+    say(f"4. codemod apply {JAX}")
     run(TOOL / "bin" / "codemod", "apply", JAX)
-    say("4. TPU_SKIP_MDS_QUERY=true, two processes, the counting server is there to be asked")
+    say("5. TPU_SKIP_MDS_QUERY=true, two processes, the counting server is there to be asked")
     with counting() as environment:
         ended = initialize(2, environment)
     for index, (code, printed) in enumerate(ended):
@@ -147,6 +157,8 @@ def show_fix() -> None:
     say(f"   {Counter.asked} metadata requests")
     if Counter.asked:
         fail("the metadata server was asked")
+    say("6. codemod verify --level cluster, after")
+    verify(0, "-q")
 
 
 def main() -> None:
