@@ -107,8 +107,10 @@ def test_without_a_source_the_folder_and_the_active_environment(
     (tmp_path / "requirements.txt").write_text("jax==0.8.0\n")
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "requirements.txt").write_text("jax==0.8.0\n")
-    found = rows(code=1)
-    assert {row["file"] for row in found} == {"requirements.txt"}
+    result = run("--format", "json")
+    assert result.exit_code == 1
+    assert {row["file"] for row in document(result)["results"]} == {"requirements.txt"}
+    assert f"VIRTUAL_ENV is set to {venv}; and the pin files of this folder" in result.stderr
     assert len(rows(".", code=1)) == 2 * len(load())
 
 
