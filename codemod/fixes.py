@@ -91,6 +91,6 @@ def of_copy(unit: Unit, file: str, finding: Finding) -> tuple[str, ...]:
         revision = f"{unit.revision} of {quote(unit.path)}"
         return (f"check {revision} out, codemod apply there, commit, and use that commit",)
     if unit.kind is Kind.IMAGE:
-        path = quote("/" + file.partition("!/")[2])
+        path = quote("/" + file.rpartition("!/")[2])
         return (f"in its Dockerfile, after jax is installed: RUN codemod apply {path}",)
     return (f"codemod apply {quote(file)}",)

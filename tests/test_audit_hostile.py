@@ -194,6 +194,20 @@ def test_a_copy_that_is_no_regular_file(tmp_path: Path) -> None:
     assert run(tmp_path / "tree").exit_code in (3, 4)
 
 
+@pytest.mark.parametrize(
+    "name", ["a.whl", "jax-1.tar.gz", "jax-1.tar", "requirements.txt", MEMBER, "jax-1-x.whl"]
+)
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tree" / name
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    pins = tmp_path / "requirements.txt"
+    pins.write_text("jax==0.4.20\n")
+    result = run(tmp_path / "tree", pins, "--wheels", tmp_path / "tree")
+    assert result.exit_code == 3
+    assert "regular file" in result.stdout or "a FIFO" in result.stdout
+
+
 def test_a_sparse_member_of_any_size_is_not_read(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

@@ -129,6 +129,7 @@ def test_wheels_at_hand_decide_by_their_bytes(tmp_path: Path) -> None:
     label = "0.8.0+skipmds.1"
     archives.wheel(folder / f"jax-{label}-py3-none-any.whl", PATCHED, label)
     archives.wheel(folder / "jax-0.4.30-py3-none-any.whl", PATCHED, "0.4.30")
+    archives.wheel(folder / "jax-nonsense-py3-none-any.whl", OLD)
     archives.wheel(folder / "jax-0.7.0+skipmds.1-py3-none-any.whl", OLD, "0.7.0+skipmds.1")
     pins = "jax==0.8.0\njax==0.8.0+skipmds.1\njax==0.7.0+skipmds.1\njax==0.4.30\njax===0.8.0\n"
     pins += "jax>=0.8.0\njax @ https://example.org/w/jax-0.8.0%2Bskipmds.1-py3-none-any.whl\n"
@@ -312,6 +313,10 @@ def test_pins_of_a_revision(fork: Path) -> None:
     assert [one["why"] for one in found["unreadable"]] == [
         "includes nowhere.txt, which is not in this revision"
     ]
+    sarif = json.loads(run(f"git:{fork}@main", "--format", "sarif").stdout)["runs"][0]
+    (place,) = (one["locations"][0]["physicalLocation"] for one in sarif["results"])
+    assert place["artifactLocation"]["uri"] == "deps/base.in"
+    assert place["region"]["startLine"] == 1
 
 
 def test_sarif_points_to_the_line_of_the_pin(
