@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint type bench demo e2e releases mutation clean
+.PHONY: help setup test lint type fuzz bench demo e2e releases mutation clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ lint: $(STAMP) type ## Check style, format and types
 
 type: $(STAMP) ## Check types only
 	$(BIN)/mypy
+
+fuzz: $(STAMP) ## Bend archives, images and pin files for a long time; FUZZ=N examples of each
+	CODEMOD_FUZZ=$(or $(FUZZ),5000) $(BIN)/python -m pytest -q tests/test_audit_hostile.py
 
 bench: $(STAMP) ## Measure start-up and compare with peers, as ratios in one run
 	$(BIN)/python tests/tools/bench.py

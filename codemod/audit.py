@@ -12,7 +12,7 @@ from codemod.examine import examine, examine_all
 from codemod.judging import patches
 from codemod.model import Exit, Kind, Outcome, Status
 from codemod.sources.model import Found, Unit, Unreadable
-from codemod.sources.search import beside, located, units
+from codemod.sources.search import active, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +48,7 @@ class Audit:
     strict: bool = False
     allow_none: bool = False
     folders: tuple[str, ...] = ()  # of patches, beside the tool's own
+    notes: tuple[str, ...] = ()
 
     @property
     def patches(self) -> tuple[Patch, ...]:
@@ -87,7 +88,8 @@ def audit(
     seen: set[str] = set()
     gathered: list[Found] = []
     unreadable: list[Unreadable] = []
-    pending = list(_once(_units(sources), seen))
+    notes, begin = _begin(sources)
+    pending = list(_once(begin, seen))
     while pending:
         unreadable += [one for one in pending if isinstance(one, Unreadable)]
         wanted = [one for one in pending if isinstance(one, Unit)]
@@ -96,6 +98,7 @@ def audit(
         pending = list(_once((unit for one in found for unit in one.follows), seen))
     return Audit(
         folders=settings.folders,
+        notes=notes,
         results=tuple(row for found in gathered for row in found.rows),
         unreadable=(*unreadable, *(one for found in gathered for one in found.unreadable)),
         counts=_counts(gathered, unreadable),
@@ -123,10 +126,12 @@ def _result(future: Future[list[Found]], group: Sequence[Unit], settings: Settin
         return examine_all(group, settings)
 
 
-def _units(sources: Sequence[str]) -> Iterable[Unit | Unreadable]:
+def _begin(sources: Sequence[str]) -> tuple[tuple[str, ...], Iterable[Unit | Unreadable]]:
+    """What to look at first, with a note on what was chosen where nothing is named."""
     if sources:
-        return chain.from_iterable(units(source) for source in sources)
-    return chain(located(None), beside(os.curdir))
+        return (), chain.from_iterable(units(source) for source in sources)
+    told, found = active()
+    return (told,), found
 
 
 def _once(found: Iterable[Unit | Unreadable], seen: set[str]) -> Iterator[Unit | Unreadable]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -81,12 +82,23 @@ def _wheel(pin: Pin, wheels: Sequence[Wheel]) -> Wheel | None:
         return next((w for w in allowed if w.path.rpartition("/")[2] == name), None)
     if not allowed or pin.source.kind is not SourceKind.REGISTRY or not exact(pin.specifier):
         return None
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import Version
+    return _highest(pin.specifier, allowed)
 
-    wanted = SpecifierSet(pin.specifier, prereleases=True)
-    fit = [wheel for wheel in allowed if wanted.contains(wheel.version)]
-    return max(fit, key=lambda wheel: Version(wheel.version), default=None)
+
+def _highest(specifier: str, wheels: Sequence[Wheel]) -> Wheel | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    versions: dict[Version, Wheel] = {}
+    for wheel in wheels:
+        with suppress(InvalidVersion):  # an installer passes over such a file too
+            versions[Version(wheel.version)] = wheel
+    try:
+        wanted = SpecifierSet(specifier)
+    except InvalidSpecifier:
+        return None
+    fit = [version for version in versions if wanted.contains(version, prereleases=True)]
+    return versions[max(fit)] if fit else None
 
 
 @lru_cache(maxsize=64)

@@ -66,6 +66,8 @@ def audit(*, sources: Sequence[str], explain: str | None, **how: Any) -> None:
         click.echo(explained(explain, load(how["folders"])), nl=False)
         return
     found = _audited(sources, **how)
+    for note in () if how["quiet"] else found.notes:
+        click.echo(f"codemod: {note}", err=True)
     _print_audit(found, **{name: how[name] for name in ("form", "output", "quiet", "verbose")})
     sys.exit(int(found.exit_code))
 

@@ -83,14 +83,14 @@ def of_copy(unit: Unit, file: str, finding: Finding) -> tuple[str, ...]:
         return (LOOK[finding.reason],) if finding.reason in LOOK else ()
     if finding.status is not Status.AFFECTED:
         return ()
-    path = quote(unit.path)
-    return {
-        Kind.ENVIRONMENT: (f"codemod apply {quote(unit.source)}",),
-        Kind.WHEEL: (f"codemod wheel {path}",),
-        Kind.SDIST: (f"codemod wheel {path}",),
-        Kind.GIT: (f"check {unit.revision} of {path} out, then codemod apply there, and commit",),
-        Kind.IMAGE: (
-            "in its Dockerfile, after jax is installed: RUN codemod apply "
-            + quote("/" + file.partition("!/")[2]),
-        ),
-    }.get(unit.kind, (f"codemod apply {quote(file)}",))
+    if unit.kind is Kind.ENVIRONMENT:
+        return (f"codemod apply {quote(unit.source)}",)
+    if unit.kind in (Kind.WHEEL, Kind.SDIST):
+        return (f"codemod wheel {quote(unit.path)}",)
+    if unit.kind is Kind.GIT:
+        revision = f"{unit.revision} of {quote(unit.path)}"
+        return (f"check {revision} out, codemod apply there, commit, and use that commit",)
+    if unit.kind is Kind.IMAGE:
+        path = quote("/" + file.rpartition("!/")[2])
+        return (f"in its Dockerfile, after jax is installed: RUN codemod apply {path}",)
+    return (f"codemod apply {quote(file)}",)

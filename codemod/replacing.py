@@ -108,8 +108,8 @@ def write_atomically(path: str, data: bytes) -> None:
 
     What is no regular file, such as a pipe or /dev/stdout, is written to.
     """
-    real = os.path.realpath(path)
-    special = os.path.lexists(real) and not os.path.isfile(real)  # noqa: PTH113
+    special = os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
+    real = path if special else os.path.realpath(path)
     folder, _ = os.path.split(real)
     beside = os.path.join(folder, TEMPORARY + os.urandom(8).hex())  # noqa: PTH118
     temporary = real if special else beside

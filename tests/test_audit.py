@@ -142,6 +142,9 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert run(tmp_path / "empty", "--allow-none").exit_code == 0
     assert run(tmp_path / "nowhere").exit_code == 2
     assert run("").exit_code == 2
+    (tmp_path / "notes.json").touch()
+    result = run(tmp_path / "notes.json")
+    assert (result.exit_code, "by its name" in result.stderr) == (2, True)
     assert run(tmp_path, "--format", "nonsense").exit_code == 2
 
 
@@ -155,6 +158,19 @@ def test_output_goes_to_a_file_at_once(tmp_path: Path) -> None:
     assert out.stat().st_ino != before
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
     assert run(wheel("0.8.0"), "-o", tmp_path / "no" / "such").exit_code == 3
+    assert run(wheel("0.8.0"), "-o", tmp_path).exit_code == 3
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    run(wheel("0.8.0"), "-o", link)
+    assert link.is_symlink()
+    assert "affected:" in out.read_text()
+
+
+def test_output_to_what_is_no_file_is_written_there() -> None:
+    command = [sys.executable, "-m", "codemod", "audit", str(wheel("0.8.0")), "-o", "/dev/stdout"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("affected:")
 
 
 def test_hostile_wheels(tmp_path: Path) -> None:

@@ -120,6 +120,36 @@ def test_no_bent_layout_makes_a_traceback(
     assert audit([str(place)], Settings()).results
 
 
+LINES = b"""--find-links https://example.org
+jax[tpu] == 0.8.0 \\
+    --hash=sha256:00  # why
+jax @ git+https://github.com/jax-ml/jax@main#egg=jax ; python_version >= "3.10"
+-r other.txt
+-e git+https://github.com/jax-ml/jax#egg=jax
+jax>=0.4,!=0.7.1
+"""
+pieces = st.sampled_from(
+    [b"jax", b"==", b" @ ", b"\\\n", b"#", b"--hash=", b"\xff\xfe", b"[", b";"]
+)
+
+
+@given(changes=bends, more=st.lists(pieces, max_size=12), where=st.floats(0, 1))
+@BOUND
+def test_no_bent_pin_file_makes_a_traceback_or_loses_its_neighbour(
+    changes: list[tuple[str, float, bytes]], more: list[bytes], where: float, tmp_path: Path
+) -> None:
+    at = int(where * len(LINES))
+    data = bent(LINES[:at] + b"".join(more) + LINES[at:], changes)
+    (tmp_path / "requirements.txt").write_bytes(data)
+    (tmp_path / "zz-requirements.txt").write_text("jax==0.8.0\n")
+    start = time.process_time()
+    found = audit([str(tmp_path)], Settings())
+    assert time.process_time() - start < 1 + len(data) * PACE
+    assert [row.status for row in found.results if "zz" in row.file][:1] == ["affected"]
+    lines = len(data.splitlines()) + 1
+    assert all(row.line is not None and 1 <= row.line <= lines for row in found.results)
+
+
 def test_members_that_a_wheel_can_lie_with(tmp_path: Path) -> None:
     """Encrypted, compressed in an unknown way, or with a size that is not that of its content."""
     good = archives.wheel(tmp_path / "good.whl", PATCHED).read_bytes()
@@ -162,6 +192,20 @@ def test_a_copy_that_is_no_regular_file(tmp_path: Path) -> None:
     assert run(tmp_path / "tree").exit_code in (3, 4)
     os.mkfifo(folder.with_name("asking.py"))
     assert run(tmp_path / "tree").exit_code in (3, 4)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.whl", "jax-1.tar.gz", "jax-1.tar", "requirements.txt", MEMBER, "jax-1-x.whl"]
+)
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tree" / name
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    pins = tmp_path / "requirements.txt"
+    pins.write_text("jax==0.4.20\n")
+    result = run(tmp_path / "tree", pins, "--wheels", tmp_path / "tree")
+    assert result.exit_code == 3
+    assert "regular file" in result.stdout or "a FIFO" in result.stdout
 
 
 def test_a_sparse_member_of_any_size_is_not_read(tmp_path: Path) -> None:

@@ -153,6 +153,9 @@ def test_each_image_of_an_index(tmp_path: Path) -> None:
     found = rows(oci(tmp_path / "oci", [BASE], [BASE, {FILE: PATCHED}]), code=1)
     assert len(found) == 2 * len(load())
     assert {row["status"] for row in found[:1]} == {"affected"}
+    names = {row["file"].partition("!/")[2].partition("!/")[0] for row in found}
+    assert len(names) == 2
+    assert found[0]["fixes"][0].endswith(f"RUN codemod apply /{FILE}")
     assert {row["status"] for row in found[len(load()) :]} == {"fixed"}
 
 

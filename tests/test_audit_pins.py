@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from codemod.deciding import decide
 from codemod.engine import plan
+from codemod.fixes import of_pin
+from codemod.pins.model import Pin, Source, SourceKind
 from codemod.registry import load
 from tests import archives
 from tests.audits import document, rows, run
@@ -62,6 +65,86 @@ def test_a_pin_by_what_it_says(tmp_path: Path, pin: str, status: str, reason: st
         assert row["fixes"][0].startswith("codemod wheel jax==0.4.30 ")
 
 
+@pytest.mark.parametrize(
+    ("version", "env_value", "detection"),
+    [
+        ("0.1.5", "not_affected", "not_affected"),
+        ("0.4.39", "affected", "fixed"),  # there never was one: its neighbours agree
+        ("0.4.36.dev20241101", "affected", "under_investigation"),
+        ("0.4.21.dev20231201", "under_investigation", "under_investigation"),
+        ("0.12.0.1", "affected", "fixed"),
+        ("0.12.0.2", "under_investigation", "under_investigation"),
+    ],
+)
+def test_a_version_that_the_table_lacks_is_as_its_neighbours(
+    version: str, env_value: str, detection: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text(f"jax=={version}\n")
+    found = document(run(path, "--format", "json"))["results"]
+    assert [row["status"] for row in found[:2]] == [env_value, detection]
+
+
+def test_what_no_version_decides_says_what_would() -> None:
+    """Kinds of pins that requirements files do not have, and texts that are no versions."""
+    ids = [patch.id for patch in load()]
+    for pin, status, words in (
+        (Pin(line=1, text="x", unsure="the argument has no default"), "under", "no default"),
+        (Pin(line=1, text="x", specifier="===what is this"), "under", "not understood"),
+        (Pin(line=1, text="x", specifier="==what"), "under", "no version"),
+        (Pin(line=1, text="x", specifier="~~1"), "under", "not understood"),
+        (Pin(line=1, text="x", source=Source(kind=SourceKind.PATH, url="a b")), "under", "lies"),
+        (Pin(line=1, text="x", source=Source(kind=SourceKind.IMAGE, url="i")), "under", "image"),
+        (Pin(line=1, text="x", specifier=">1000"), "under", "none that is known"),
+    ):
+        finding = decide(pin, ids)[ids[0]]
+        assert finding.status.startswith(status)
+        assert words in finding.evidence[0].text
+        assert of_pin(pin, finding, None)
+    path = Pin(line=1, text="x", source=Source(kind=SourceKind.PATH, url="a b"))
+    assert of_pin(path, decide(path, ids)[ids[0]], None) == ("codemod audit 'a b'",)
+
+
+def test_encodings_that_pip_reads(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    for data in (
+        "jax==0.8.0\n".encode("utf-16"),
+        "jax==0.8.0\n".encode("utf-8-sig"),
+        "# coding: latin-1\n# caf\xe9\njax==0.8.0\n".encode("latin-1"),
+        b"numpy\njax==0.8.0 \\",
+    ):
+        path.write_bytes(data)
+        assert run(path).exit_code == 1, data
+    for data in (b"jax==0.8.0 # caf\xe9\n", b"# coding: nonsense\njax==0.8.0\n"):
+        path.write_bytes(data)
+        result = run(path, "--strict", "--format", "json")
+        assert result.exit_code == 1
+        assert "cannot be decoded" in document(result)["unreadable"][0]["why"]
+
+
+def test_urls_and_names_that_disagree(tmp_path: Path) -> None:
+    text = (
+        "numpyro @ git+https://github.com/google/jax.git@f2aefcf\n"
+        "-e git+https://github.com/jax-ml/jax@v1#egg=jax\n"
+        "https://example.org/jaxlib-0.4.29-py3-none-any.whl\n"
+        "git+https://github.com/jax-ml/jaxtyping#egg=jaxtyping\n"
+        "jax @ file:///opt/jax\n"
+        "jax[tpu]==0.4.36 --pre\n"
+    )
+    found = audited(tmp_path, text)
+    assert [row["line"] for row in found] == [1, 2, 5, 6]
+    assert "disagree" in found[0]["message"]
+    assert found[3]["status"] == "affected"
+    unread = document(run(tmp_path / "requirements.txt", "--format", "json"))["unreadable"]
+    assert unread == [
+        {
+            "file": str(tmp_path / "requirements.txt"),
+            "line": 6,
+            "why": "--pre is no option of a line",
+        }
+    ]
+
+
 def test_only_jax_is_a_pin_of_jax(tmp_path: Path) -> None:
     others = "blackjax==1.0\njaxtyping\njax-md\njax_metal\nflax\nkfac_jax\njaxlib==0.4.30\n"
     assert audited(tmp_path, others) == []
@@ -107,8 +190,10 @@ def test_without_a_source_the_folder_and_the_active_environment(
     (tmp_path / "requirements.txt").write_text("jax==0.8.0\n")
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "requirements.txt").write_text("jax==0.8.0\n")
-    found = rows(code=1)
-    assert {row["file"] for row in found} == {"requirements.txt"}
+    result = run("--format", "json")
+    assert result.exit_code == 1
+    assert {row["file"] for row in document(result)["results"]} == {"requirements.txt"}
+    assert f"VIRTUAL_ENV is set to {venv}; and the pin files of this folder" in result.stderr
     assert len(rows(".", code=1)) == 2 * len(load())
 
 
@@ -127,6 +212,7 @@ def test_wheels_at_hand_decide_by_their_bytes(tmp_path: Path) -> None:
     label = "0.8.0+skipmds.1"
     archives.wheel(folder / f"jax-{label}-py3-none-any.whl", PATCHED, label)
     archives.wheel(folder / "jax-0.4.30-py3-none-any.whl", PATCHED, "0.4.30")
+    archives.wheel(folder / "jax-nonsense-py3-none-any.whl", OLD)
     archives.wheel(folder / "jax-0.7.0+skipmds.1-py3-none-any.whl", OLD, "0.7.0+skipmds.1")
     pins = "jax==0.8.0\njax==0.8.0+skipmds.1\njax==0.7.0+skipmds.1\njax==0.4.30\njax===0.8.0\n"
     pins += "jax>=0.8.0\njax @ https://example.org/w/jax-0.8.0%2Bskipmds.1-py3-none-any.whl\n"
@@ -310,6 +396,10 @@ def test_pins_of_a_revision(fork: Path) -> None:
     assert [one["why"] for one in found["unreadable"]] == [
         "includes nowhere.txt, which is not in this revision"
     ]
+    sarif = json.loads(run(f"git:{fork}@main", "--format", "sarif").stdout)["runs"][0]
+    (place,) = (one["locations"][0]["physicalLocation"] for one in sarif["results"])
+    assert place["artifactLocation"]["uri"] == "deps/base.in"
+    assert place["region"]["startLine"] == 1
 
 
 def test_sarif_points_to_the_line_of_the_pin(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -89,14 +91,11 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "scheduler.json"
-        self.environment = {
-            **os.environ,
-            "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h",
-            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30s",
-        }
-        common = ["--scheduler-file", str(self._file)]
-        self.processes = [self._start("dask_scheduler", *common, "--port", "0", "--no-dashboard")]
-        worker = [*common, "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+        self._environment = {k: v for k, v in os.environ.items() if "COVERAGE" not in k}
+        options = ["--scheduler-file", str(self._file), "--port", "0", "--no-dashboard"]
+        self.processes = [self._start("dask_scheduler", *options)]
+        self.address = self._address()
+        worker = [self.address, "--no-nanny", "--nthreads", "1", "--no-dashboard"]
         worker += ["--local-directory", str(folder)]
         self.processes += [self._start("dask_worker", *worker) for _ in range(2)]
 
@@ -104,20 +103,21 @@ class Cluster:
         command = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1"]
         return subprocess.Popen(
             [*command, *arguments],
-            env=self.environment,
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
 
-    @property
-    def address(self) -> str:
-        import json
-
+    def _address(self) -> str:
+        """Where the scheduler listens, once it has written that down as a whole."""
         ends = time.monotonic() + 60
-        while not self._file.exists() and time.monotonic() < ends:
+        while time.monotonic() < ends:
+            with contextlib.suppress(OSError, ValueError):
+                return str(json.loads(self._file.read_text())["address"])
             time.sleep(0.05)
-        return str(json.loads(self._file.read_text())["address"])
+        self.stop()
+        raise TimeoutError("no scheduler")
 
     def stop(self) -> None:
         for process in self.processes:

@@ -114,6 +114,9 @@ def test_an_audit_without_options_is_told_without_click(tmp_path: Path) -> None:
         assert result.exit_code == code
         loaded = {*done.stderr.split()}
         assert not {"click", "libcst", "codemod.cli", "codemod.engine", "json"} & loaded
+    with pytest.raises(SystemExit, match="1"):
+        answered(["audit", str(copy)])
+    assert answered(["audit", str(pins)])
     for arguments, code in (((tmp_path / "nowhere",), 2), ((copy, "--strict"), 1)):
         done = run("audit", *arguments)
         assert "click" in done.stderr.split()

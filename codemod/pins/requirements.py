@@ -55,7 +55,7 @@ def _decoded(data: bytes) -> str:
 def _logical(text: str) -> Iterator[tuple[int, str]]:
     """The lines without comments, those that go on after a backslash as one, with its number."""
     start, whole = 1, ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(text):
         start = start if whole else number
         comment = line.lstrip().startswith("#")
         if line.endswith("\\") and not comment:
@@ -67,6 +67,15 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
             yield start, told
     if whole.strip():
         yield start, whole.strip()
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that pip sees, which ends some at other characters, as an editor counts them."""
+    number = 1
+    for line in text.splitlines(keepends=True):
+        (bare,) = line.splitlines()
+        yield number, bare
+        number += line.endswith(("\n", "\r"))
 
 
 def _read(number: int, line: str) -> Iterator[Pin | Unread | Follow]:

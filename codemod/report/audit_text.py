@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codemod.model import Status
-from codemod.report.subjects import ORDER, WORDS, evidence, subjects, summary, unreadable
+from codemod.report.subjects import ORDER, WORDS, evidence, grouped, subjects, summary, unreadable
 from codemod.textfile import show
 
 if TYPE_CHECKING:
@@ -19,12 +19,10 @@ def to_text(audit: Audit, *, verbose: bool = False) -> str:
     """The whole audit, with a line break at the end; `verbose` says more of what is well."""
     lines: list[str] = []
     found = subjects(audit.results)
-    for status in ORDER:
-        group = [subject for subject in found if subject.status is status]
-        if group:
-            lines.append(f"{WORDS[status]}:")
+    for status, group in grouped(found).items():
+        lines.append(f"{WORDS[status]}:")
         for subject in group:
-            lines += _subject(subject, verbose=verbose)
+            lines += _subject(subject, status, verbose=verbose)
     return "\n".join([*lines, *_unreadable(audit), summary(audit, found)]) + "\n"
 
 
@@ -33,7 +31,7 @@ def complaints(audit: Audit) -> str:
     return "".join(f"codemod: {line.strip()}\n" for line in _unreadable(audit)[1:])
 
 
-def _subject(subject: Subject, *, verbose: bool) -> list[str]:
+def _subject(subject: Subject, status: Status, *, verbose: bool) -> list[str]:
     first = subject.first
     head = f"  {subject.place}"
     if first.pin is not None:
@@ -42,11 +40,11 @@ def _subject(subject: Subject, *, verbose: bool) -> list[str]:
         head += f" (jax {show(first.jax_version)})"
     if first.message and not any(first.message == e.text for e in first.evidence):
         head += f": {show(first.message)}"
-    if subject.status in WELL and not verbose:
+    if status in WELL and not verbose:
         return [f"{head}: {', '.join(dict.fromkeys(str(row.reason) for row in subject.rows))}"]
     lines = [head]
-    for status in ORDER if verbose else ORDER[:2]:
-        for patches, row in subject.because(status):
+    for shown in ORDER if verbose else ORDER[:2]:
+        for patches, row in subject.because(shown):
             first_line, *others = evidence(row) or [""]
             lines.append(f"    {patches}: {row.reason}{first_line and ': '}{first_line}")
             lines += [f"      {line}" for line in others]

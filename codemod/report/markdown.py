@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from codemod.model import Status
-from codemod.report.subjects import ORDER, WORDS, evidence, subjects, summary, unreadable
+from codemod.report.subjects import WORDS, evidence, grouped, subjects, summary, unreadable
 from codemod.textfile import show
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ def to_markdown(audit: Audit) -> str:
     """What is affected or open as tables, what is well folded away."""
     found = subjects(audit.results)
     lines = ["### jax and `TPU_SKIP_MDS_QUERY`", "", _text(summary(audit, found)), ""]
-    for status in ORDER:
-        group = [subject for subject in found if subject.status is status]
-        if not group:
-            continue
+    for status, group in grouped(found).items():
         head = f"{MARKS[status]} {WORDS[status]} ({len(group)})"
         if status in (Status.AFFECTED, Status.UNDER_INVESTIGATION):
             rows = (_row(subject) for subject in group)

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from codemod import __version__
 from codemod.errors import NoJaxError
-from codemod.model import Kind, Status
+from codemod.model import Kind, Reason, Status
 from codemod.report.places import place_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _product(row: Result) -> dict[str, Any]:
     purl = "pkg:pypi/jax"
     if row.jax_version:
         purl += f"@{quote(row.jax_version, safe='')}"
-    if row.kind is not Kind.PIN or not row.jax_version:
+    if row.kind is not Kind.PIN or not row.jax_version or row.reason is Reason.PATCHED:
         purl += f"?file_name={quote(os.fsencode(place_of(row).path), safe='')}"
         inside = row.file.partition("!/")[2] if "!/" in row.file else ""
         purl += f"#{quote(os.fsencode(inside), safe='/')}" if inside else ""

@@ -32,11 +32,12 @@ class Place:
 
 def place_of(row: Result) -> Place:
     """The file that a person can open and, where the row is about a line of it, the line."""
-    archive, inside, _ = row.file.partition(INSIDE)
-    if row.kind is Kind.GIT:
-        path = row.file.partition(f"{row.target.removeprefix('git:')}:")[2]
+    if row.target.startswith("git:"):
+        path = row.file.removeprefix(f"{row.target.removeprefix('git:')}:")
         return Place(path=path, line=row.line, relative=True)
-    return of_file(archive, None if inside else row.line)
+    if row.kind in (Kind.WHEEL, Kind.SDIST, Kind.IMAGE):
+        return of_file(row.file.partition(INSIDE)[0], None)
+    return of_file(row.file, row.line)
 
 
 def of_file(path: str, line: int | None) -> Place:

@@ -67,6 +67,14 @@ def subjects(results: Iterable[Result]) -> list[Subject]:
     return [Subject(rows=tuple(rows.values())) for rows in found.values()]
 
 
+def grouped(found: Iterable[Subject]) -> dict[Status, list[Subject]]:
+    """The copies and pins of each status that there is, the worst first."""
+    groups: dict[Status, list[Subject]] = {status: [] for status in ORDER}
+    for subject in found:
+        groups[subject.status].append(subject)
+    return {status: group for status, group in groups.items() if group}
+
+
 def evidence(row: Result) -> list[str]:
     """What a person can check, with its line; that of a pin is the line of the row."""
     lines = [found.line for found in row.evidence]

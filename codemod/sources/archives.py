@@ -6,6 +6,7 @@ what does not fit, or is told in two ways, is refused.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ MEMBERS = 500_000  # of one archive
 METADATA = r"(?:[^/]+\.dist-info/METADATA|[^/]+/PKG-INFO)"
 SDISTS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar", ".zip")
 # What zipfile raises for an unknown way to compress, an encrypted member, a bad name or size.
-ODD = (NotImplementedError, RuntimeError, ValueError, OverflowError)
+ODD = (NotImplementedError, RuntimeError, ValueError, OverflowError, LookupError)
 IMAGES = ("oci-layout", "manifest.json")  # at the top of an image, and of no sdist
 MOST = 1 << 32  # bytes that an sdist may unpack to
 
@@ -48,6 +49,8 @@ def _contained(path: str, read: Callable[[str], Files]) -> Files:
     import zipfile
     import zlib
 
+    if not os.path.isfile(path):  # noqa: PTH113 - a pipe would be waited for
+        raise Refused(f"{show(path)}: is not a regular file")
     broken = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
     try:
         return read(path)

@@ -50,7 +50,7 @@ def in_image(unit: Unit) -> Iterable[Held]:
             files: Files = {}
             for layer in layers:
                 files = _with_layer(store, layer, files)
-            yield from _copies(files, unit.path + (f"[{name}]" if len(found) > 1 else ""))
+            yield from _copies(files, unit.path + (f"!/{name}" if len(found) > 1 else ""))
 
 
 def is_image(path: str) -> bool:

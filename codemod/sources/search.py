@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,17 @@ def units(source: str) -> Found:
     kind = _kind_of_file(source)
     if kind is not None:
         return iter([Unit(source=source, kind=kind, path=source, named=True)])
-    return located(source)
-
-
-def located(source: str | None) -> Found:
-    """The copies of an interpreter, an environment, a jax folder or a file; of the active one."""
+    if path.suffix != ".py" and not path.name.startswith("python"):
+        known = "no wheel, sdist, image or pin file by its name, no interpreter and no .py file"
+        raise UsageError(f"{show(source)}: {known}")
     return _copies(locate(source, environ=os.environ))
+
+
+def active() -> tuple[str, Found]:
+    """What is looked at where nothing is named, in words; the copies of the environment."""
+    target = locate(None, environ=os.environ)
+    told = f"{show(target.root)}: {target.why}; and the pin files of this folder"
+    return told, chain(_copies(target), beside(os.curdir))
 
 
 def _copies(target: Target) -> Found:

@@ -96,6 +96,8 @@ class Archive(Store):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._names: dict[str, TarInfo] = {}
+        if not Path(path).is_file():  # a pipe would be waited for
+            raise Refused(f"{show(path)}: is not a regular file")
         try:
             self._file = open(path, "rb")  # noqa: PTH123, SIM115 - closed by `close`
         except OSError as error:

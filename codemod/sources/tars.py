@@ -33,7 +33,7 @@ def members(file: IO[bytes], *, most: int, many: int) -> Iterator[Member]:
                     raise Refused(f"holds more than {many} files")
                 archive.members = []  # type: ignore[attr-defined]  # else all headers are kept
                 yield member, partial(_content, archive, member)
-    except (tarfile.TarError, ValueError) as error:
+    except (tarfile.TarError, ValueError, OverflowError, LookupError, OSError) as error:
         raise Refused(f"not a sound archive: {error}") from error
 
 

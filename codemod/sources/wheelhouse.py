@@ -15,7 +15,7 @@ def wheels_in(folder: str) -> list[Wheel]:
     place = Path(folder)
     if not place.is_dir():
         raise UsageError(f"{show(folder)}: not a folder of wheels")
-    return [_wheel(path) for path in sorted(place.glob("jax-*.whl"))]
+    return [_wheel(path) for path in sorted(place.glob("jax-*.whl")) if path.is_file()]
 
 
 def _wheel(path: Path) -> Wheel:

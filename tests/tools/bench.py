@@ -20,6 +20,7 @@ from codemod.registry import choose, load  # noqa: E402
 from codemod.textfile import unified_diff  # noqa: E402
 from codemod.verify import verify_module  # noqa: E402
 from tests.releases import AFFECTED, ALL, NOT_AFFECTED, source  # noqa: E402
+from tests.tools.bench_audit import audits  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,3 +156,5 @@ if __name__ == "__main__":
         start_up(Path(temporary))
         say()
         reach(Path(temporary))
+    say()
+    audits(TOOL / "bin")
