@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint type fuzz bench demo e2e releases mutation clean
+.PHONY: help setup test lint type fuzz bench demo e2e releases mutation wheels clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ releases: $(STAMP) ## Make patches/releases.toml again from the package index
 mutation: $(STAMP) ## Change the code that decides and edits, and see that a test notices; resumes
 	$(BIN)/python -m pip install -q --disable-pip-version-check --group mutation
 	nice -n 15 $(BIN)/python -m tests.mutation.run
+
+wheels: $(STAMP) ## Make patched wheels: make wheels VERSIONS="0.4.35 0.8.0"
+	$(BIN)/codemod wheel $(addprefix jax==,$(VERSIONS)) -o dist
 
 clean: ## Remove everything that was made here
 	rm -rf $(VENV) .cache build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,6 +10,7 @@ import click
 
 from codemod import __version__
 from codemod.cli_audit import audit
+from codemod.cli_wheel import wheel
 from codemod.errors import CodemodError, UsageError
 
 if TYPE_CHECKING:
@@ -287,6 +288,7 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 
 
 cli.add_command(audit)
+cli.add_command(wheel)
 
 
 def _progress(*, quiet: bool) -> Callable[[Path], None]:

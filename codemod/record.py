@@ -73,6 +73,16 @@ class Record:
         now = self.of(path)
         self.rows = [next(old, row) if row in now else row for row in self.rows]
 
+    def rename(self, path: str, new: str) -> None:
+        """Give the rows of a file another path; hash, size and newline stay."""
+        rows = self.of(path)
+        self.rows = [_moved(row, new) if row in rows else row for row in self.rows]
+
+    def insert(self, path: str, content: bytes) -> None:
+        """Add a row before the last one, which in a wheel is that of RECORD itself."""
+        self.add(path, content)
+        self.rows[-2:] = reversed(self.rows[-2:])
+
     def drop(self, path: str) -> None:
         """Remove all rows of a file."""
         rows = self.of(path)
@@ -96,6 +106,11 @@ def _updated(row: Row, content: bytes) -> Row:
     size = str(len(content)) if row.size else ""
     stripped = row.raw.rstrip(b"\r\n")
     return _row(row.path, hashed, size, _raw(row.path, hashed, size, row.raw[len(stripped) :]))
+
+
+def _moved(row: Row, path: str) -> Row:
+    newline = row.raw[len(row.raw.rstrip(b"\r\n")) :]
+    return _row(path, row.hash, row.size, _raw(path, row.hash, row.size, newline))
 
 
 def _row(path: str, hashed: str, size: str, raw: bytes) -> Row:

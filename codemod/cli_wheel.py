@@ -1,0 +1,139 @@
+"""`codemod wheel` on the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codemod.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codemod.wheels import Made
+
+LABEL = r"[a-z0-9]+([._-][a-z0-9]+)*"  # of a local version, by PEP 440
+
+
+@click.command(short_help="Make patched wheels of jax.")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="DIR", default=".", help="Where the new wheels go.")
+@click.option("--local-version", "label", metavar="LABEL", help="In place of skipmds.1.")
+@click.option(
+    "--requirements", metavar="FILE", help="Write the pins of the new wheels, with hashes."
+)
+@click.option("--index", metavar="DIR", help="Make a package index of the new wheels.")
+@click.option("--no-verify", is_flag=True, help="Do not run what is in a new wheel first.")
+@click.option("--force", is_flag=True, help="Make one of a wheel that needs no patch as well.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1, 1024), help="Use N processes.  [default: cores]"
+)
+@click.option("--patch", "ids", metavar="ID", multiple=True, help="Only this patch.")
+@click.option(
+    "--patches",
+    "folders",
+    metavar="DIR",
+    multiple=True,
+    help="Also use the patches of this folder.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the results are printed.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print no results, only errors.")
+def wheel(sources: Sequence[str], **how: Any) -> None:
+    """Make a patched wheel of each wheel of jax, with a local version that tells of it.
+
+    SOURCE is a wheel, a folder of wheels, or a requirement such as jax==0.8.0, which pip fetches.
+    jax.__version__ stays as it is, and pins such as jax==0.8.0 take the new wheel.
+    """
+    from codemod.report.wheels import to_json, to_text
+
+    made = _made(sources, **how)
+    _write(made, how["requirements"], how["index"])
+    if how["form"] == "json":
+        click.echo(to_json(made), nl=False)
+    elif not how["quiet"]:
+        click.echo(to_text(made), nl=False)
+    _complain(made, quiet=how["quiet"], text=how["form"] == "text")
+    sys.exit(max(int(each.exit_code) for each in made))
+
+
+def _made(sources: Sequence[str], *, quiet: bool, jobs: int | None, **how: Any) -> list[Made]:
+    from codemod.registry import choose, load
+    from codemod.wheels import Order, cache_folder, epoch, find, make
+
+    choose(load(how["folders"]), how["ids"])  # what is wrong with them is told once
+    order = Order(
+        folder=how["output"],
+        label=_checked(how["label"]),
+        ids=tuple(how["ids"]),
+        patch_folders=tuple(how["folders"]),
+        force=how["force"],
+        verify=not how["no_verify"],
+        epoch=epoch(os.environ),
+    )
+    wheels = find(sources, cache_folder(os.environ))
+    done = _progress(len(wheels), quiet=quiet)
+    return make(wheels, order, jobs=jobs or os.cpu_count() or 1, done=done)
+
+
+def _checked(label: str | None) -> str:
+    import re
+
+    from codemod.wheel import LABEL as DEFAULT
+
+    if label is None:
+        return DEFAULT
+    if not re.fullmatch(LABEL, label):
+        raise UsageError(f"--local-version {label!r}: is to be letters, digits and dots (PEP 440)")
+    return re.sub("[-_]", ".", label)
+
+
+def _progress(count: int, *, quiet: bool) -> Callable[[Made], None]:
+    """What says on a terminal how far the work is; in a pipe nothing does."""
+    if quiet or count == 1 or not sys.stderr.isatty():
+        return lambda _: None
+    finished = iter(range(1, count + 1))
+
+    def tell(made: Made) -> None:
+        click.echo(f"codemod: {next(finished)} of {count}: {Path(made.source).name}", err=True)
+
+    return tell
+
+
+def _write(made: Sequence[Made], requirements: str | None, index: str | None) -> None:
+    new = [each for each in made if each.file]
+    if requirements is not None:
+        from codemod.index import requirements as lines
+        from codemod.replacing import write_atomically
+
+        write_atomically(requirements, lines(new).encode())
+    if index is not None:
+        from codemod.index import write_index
+
+        write_index(Path(index), new)
+
+
+def _complain(made: Sequence[Made], *, quiet: bool, text: bool) -> None:
+    from codemod.textfile import show
+
+    for each in made:
+        if each.exit_code and (quiet or not text):
+            click.echo(f"codemod: {show(each.source)}: {each.message}", err=True)
+        for note in () if quiet else each.notes:
+            click.echo(f"codemod: note: {note}", err=True)
+    if any(each.file for each in made) and not quiet:
+        click.echo(
+            "codemod: note: where hashes are required, upstream's hash refuses the new wheel: "
+            "take the new line (--requirements); with uv, lock again",
+            err=True,
+        )

@@ -1,0 +1,209 @@
+"""What `wheel` does: wheels and requirements to patched wheels in a folder. Prints nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codemod.errors import CodemodError, Refused, UsageError
+from codemod.model import Exit, Outcome
+from codemod.replacing import write_atomically
+from codemod.textfile import read_regular, show
+from codemod.wheelfile import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from codemod.wheel import Built
+
+MEMBERS = ("jax/_src/clusters/", "jax/_src/cloud_tpu_init.py", "jax/version.py")  # what is run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How wheels are to be made; what is given to every process."""
+
+    folder: str
+    label: str
+    ids: tuple[str, ...]
+    patch_folders: tuple[str, ...]
+    force: bool
+    verify: bool
+    epoch: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What became of one wheel: the path and hash of the new one where one was made."""
+
+    source: str
+    outcome: Outcome
+    version: str = ""
+    file: str = ""
+    sha256: str = ""
+    message: str = ""
+    patches: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> Exit:
+        """3 where it was refused or failed."""
+        return Exit.REFUSED if self.outcome in (Outcome.REFUSED, Outcome.FAILED) else Exit.OK
+
+
+def epoch(environ: Mapping[str, str]) -> int | None:
+    """SOURCE_DATE_EPOCH as a number; raises UsageError for what is none."""
+    text = environ.get("SOURCE_DATE_EPOCH")
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"SOURCE_DATE_EPOCH is {text!r} and not a number of seconds")
+    return int(text)
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where fetched wheels are kept, by the XDG base directory rules."""
+    base = environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")  # noqa: PTH111, PTH118
+    return Path(base) / "jax-codemod" / "wheels"
+
+
+def find(sources: Iterable[str], cache: Path) -> list[Path]:
+    """The wheels that are named, those in named folders, and those of requirements, fetched.
+
+    Raises UsageError for what is none of these, and CodemodError where one cannot be fetched.
+    """
+    found: list[Path] = []
+    for source in sources:
+        path = Path(source)
+        if path.is_dir():
+            inside = sorted(path.glob("jax-*.whl"))
+            if not inside:
+                raise UsageError(f"{show(source)}: no wheel of jax in this folder")
+            found += inside
+        elif path.exists() or source.endswith((".whl", ".tar.gz", ".zip")):
+            found.append(path)
+        else:
+            found.append(_fetched(source, cache))
+    return list(dict.fromkeys(found))
+
+
+def _fetched(text: str, cache: Path) -> Path:
+    """The wheel that pip takes for a requirement such as `jax==0.8.0`."""
+    import subprocess
+
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        wanted = Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(f"{show(text)}: neither a file, a folder nor a requirement") from error
+    exact = [s.version for s in wanted.specifier if s.operator == "==" and "*" not in s.version]
+    if wanted.name.lower() != "jax" or wanted.url or len(exact) != 1:
+        raise UsageError(f"{show(text)}: name one version, such as jax==0.8.0")
+    held = cache / f"jax-{exact[0]}-py3-none-any.whl"
+    if held.is_file():
+        return held
+    with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+        command += ["--disable-pip-version-check", "--ignore-requires-python", "--platform=any"]
+        command += ["-q", "-d", folder, f"jax=={exact[0]}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        files = [*Path(folder).glob("*.whl")]
+        if done.returncode or len(files) != 1:
+            last = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+            raise CodemodError(f"{show(text)}: pip cannot fetch it: {show(last)}")
+        cache.mkdir(parents=True, exist_ok=True)
+        write_atomically(str(cache / files[0].name), read_regular(files[0], LARGEST))
+        return cache / files[0].name
+
+
+def make(
+    wheels: Sequence[Path],
+    order: Order,
+    *,
+    jobs: int = 1,
+    done: Callable[[Made], None] = lambda _: None,
+) -> list[Made]:
+    """Make a patched wheel of each, in `jobs` processes; `done` is told of each in turn.
+
+    One that is refused does not keep the others from being made.
+    """
+    Path(order.folder).mkdir(parents=True, exist_ok=True)
+    one = partial(_make, order=order)
+    made: list[Made] = []
+    if jobs == 1 or len(wheels) == 1:
+        results: Iterable[Made] = map(one, wheels)
+        for each in results:
+            done(each)
+            made.append(each)
+        return made
+    with ProcessPoolExecutor(min(jobs, len(wheels))) as pool:
+        for each in pool.map(one, wheels):
+            done(each)
+            made.append(each)
+    return made
+
+
+def _make(path: Path, order: Order) -> Made:
+    try:
+        return _made(path, order)
+    except Refused as error:
+        return Made(source=str(path), outcome=Outcome.REFUSED, message=error.why)
+    except CodemodError as error:
+        return Made(source=str(path), outcome=Outcome.FAILED, message=str(error))
+
+
+def _made(path: Path, order: Order) -> Made:
+    from codemod.registry import choose, load
+    from codemod.wheel import build
+
+    patches = choose(load(order.patch_folders), order.ids)
+    data = read_regular(path, LARGEST)
+    built = build(data, path.name, patches, label=order.label, force=order.force, epoch=order.epoch)
+    steps = [step for planned in built.plans.values() for step in planned.steps]
+    if not built.data:
+        fixed = any(step.outcome is Outcome.ALREADY for step in steps)
+        outcome = Outcome.ALREADY if fixed else Outcome.NONE
+        why = "needs no patch" if fixed else "has no such code"
+        return Made(source=str(path), outcome=outcome, version=built.version, message=why)
+    target = Path(order.folder) / built.name
+    if target.exists() and target.samefile(path):
+        raise Refused(f"{show(target)}: would replace the wheel that it is made of")
+    if order.verify:
+        _verify(built)
+    write_atomically(str(target), built.data)
+    applied = dict.fromkeys(s.patch.id for s in steps if s.outcome is Outcome.APPLIED)
+    return Made(
+        source=str(path),
+        outcome=Outcome.APPLIED,
+        version=built.version,
+        file=str(target),
+        sha256=built.sha256,
+        patches=tuple(applied),
+        notes=built.notes,
+    )
+
+
+def _verify(built: Built) -> None:
+    """Run what is in the new wheel, before anybody can take it; raises CodemodError."""
+    from codemod.siblings import whole
+    from codemod.verify import verify_module
+    from codemod.wheel import TARGET
+    from codemod.wheelfile import WheelFile
+
+    with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
+        for member in WheelFile(built.data).members:
+            if member.name.startswith(MEMBERS) and not member.info.is_dir():
+                place = Path(folder, member.name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(member.content())
+        file, *beside = whole(Path(folder, TARGET))
+        verdict = verify_module(Path(sys.executable), file, beside=beside)
+    if not verdict.proved:
+        raise CodemodError(f"not proved, and not written: {verdict.summary}")
