@@ -10,6 +10,7 @@ import click
 
 from codemod import __version__
 from codemod.errors import CodemodError, UsageError
+from codemod.options import audit_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from codemod.model import Patch, Report
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
-AUDIT_FORMATS = ("text", "json", "sarif", "openvex", "markdown", "github", "html")
 
 
 class _Shown(click.ClickException):
@@ -254,40 +254,7 @@ def test_(*, folder: str | None, form: str, quiet: bool) -> None:
 
 @cli.command(short_help="Find out which copies and pins of jax are affected.")
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(AUDIT_FORMATS),
-    default="text",
-    show_default=True,
-    help="How the results are printed.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write the results to this file, at once.")
-@click.option("--strict", is_flag=True, help="Exit 1 for what could not be decided as well.")
-@click.option("--allow-none", is_flag=True, help="Exit 0 where no jax is found: for hooks.")
-@click.option("--wheels", metavar="DIR", multiple=True, help="Decide pins by the wheels in DIR.")
-@click.option(
-    "--git",
-    "clones",
-    metavar="URL=DIR",
-    multiple=True,
-    help="Decide pins of the repository URL by its clone in DIR.",
-)
-@click.option("--fetch", is_flag=True, help="Get the one file, or wheel, that decides a pin.")
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1, 1024), default=1, help="Use N processes."
-)
-@click.option("--dask", metavar="ADDRESS", help="Use the Dask cluster of this scheduler.")
-@click.option("--explain", metavar="ID", help="Say what a patch or a reason means, and all fixes.")
-@click.option(
-    "--patches",
-    "folders",
-    metavar="DIR",
-    multiple=True,
-    help="Also use the patches of this folder.",
-)
-@click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each row.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no results, only what was not understood.")
+@audit_options
 def audit(*, sources: Sequence[str], explain: str | None, **how: Any) -> None:
     """Find out which copies and pins of jax are affected, by what they are and not by their name.
 

@@ -299,7 +299,7 @@ CHILDREN = ("probe_child", "cluster_child", "child_kit")
 LAYERS = (
     ("__main__", "libcst_commands"),
     ("cli", "quick"),
-    ("report",),
+    ("report", "options"),
     ("commands", "audit", "executors", "settings"),
     ("examine",),
     ("pinned",),
