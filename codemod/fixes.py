@@ -49,7 +49,7 @@ def _patched(pin: Pin, content: Content | None) -> tuple[str, ...]:
     ways = [f"{made}, and pin jax=={public}+{LABEL} from there"]
     if pin.hashes:
         ways.append("take its --hash from patched.txt too: under the old one pip and uv refuse it")
-    return (*ways, "or leave the pin, and after each install: codemod apply ENVIRONMENT")
+    return (*ways, "leave the pin, and after each install: codemod apply ENVIRONMENT")
 
 
 def _decided(pin: Pin) -> tuple[str, ...]:

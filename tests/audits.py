@@ -34,3 +34,15 @@ def rows(*arguments: str | Path, code: int = 0) -> list[dict[str, Any]]:
     assert result.exit_code == code, result.output
     found: list[dict[str, Any]] = document(result)["results"]
     return found
+
+
+def audited(tmp_path: Path, text: str, *options: str | Path) -> list[dict[str, Any]]:
+    """What the rows for the reported bug say of the pins of one requirements file."""
+    path = tmp_path / "requirements.txt"
+    path.write_text(text)
+    found = document(run(path, "--format", "json", *options))
+    return [row for row in found["results"] if row["patch"] == "skip_mds_env_value"]
+
+
+def said(found: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    return [(row["line"], row["status"], row["reason"]) for row in found]

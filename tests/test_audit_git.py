@@ -41,6 +41,9 @@ def test_the_revision_decides_and_not_the_working_tree(fork: Path) -> None:
     commit_id = git(fork, "rev-parse", "v1")
     assert rows(f"git:{fork}@{commit_id}", code=1)[0]["status"] == "affected"
     assert rows(f"git:{fork}@{commit_id[:9]}", code=1)[0]["status"] == "affected"
+    assert rows(f"git:{fork}@HEAD@{{1}}", code=1)[0]["status"] == "affected"
+    odd = fork.rename(fork.with_name("a@b"))
+    assert rows(f"git:{odd}@v1", code=1)[0]["file"] == f"{odd}@v1:{MEMBER}"
 
 
 def test_a_bare_repository_and_a_folder_below(fork: Path, tmp_path: Path) -> None:

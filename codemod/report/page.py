@@ -52,6 +52,7 @@ th[aria-sort=ascending] button::after { content: " ▲"; }
 th[aria-sort=descending] button::after { content: " ▼"; }
 td.status { white-space: nowrap; font-weight: 600; }
 code { font: .9em/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
+td:nth-child(2), td:nth-child(6), td:nth-child(7) { min-width: 14rem; }
 td p { margin: 0 0 .2rem; } :focus-visible { outline: 3px solid Highlight; outline-offset: 2px; }
 svg text { fill: CanvasText; font: 11px system-ui, sans-serif; }
 svg .cell { stroke: Canvas; } svg .here { stroke: CanvasText; stroke-width: 2; cursor: pointer; }

@@ -29,10 +29,7 @@ CLUSTERS = os.sep + str(IN_PACKAGE.parent)
 def units(source: str) -> Found:
     """What one argument stands for; raises UsageError where there is no such thing."""
     if source.startswith("git:"):
-        folder, _, revision = source.removeprefix("git:").rpartition("@")
-        if not folder or not revision:
-            raise UsageError(f"{show(source)}: is to be git:DIR@REV")
-        return iter([Unit(source=source, kind=Kind.GIT, path=folder, revision=revision)])
+        return iter([_revision(source)])
     path = Path(source) if source else None
     if path is None or not _is_there(path):
         raise UsageError(
@@ -47,6 +44,18 @@ def units(source: str) -> Found:
         known = "no wheel, sdist, image or pin file by its name, no interpreter and no .py file"
         raise UsageError(f"{show(source)}: {known}")
     return _copies(locate(source, environ=os.environ))
+
+
+def _revision(source: str) -> Unit:
+    """The unit for `git:DIR@REV`; both may hold an `@`, as `HEAD@{1}` does."""
+    parts = source.removeprefix("git:").split("@")
+    ways = [("@".join(parts[:n]), "@".join(parts[n:])) for n in range(1, len(parts))]
+    good = [way for way in ways if all(way)]
+    if not good:
+        raise UsageError(f"{show(source)}: is to be git:DIR@REV")
+    there = (way for way in good if os.path.isdir(way[0]))  # noqa: PTH112
+    folder, revision = next(there, good[-1])
+    return Unit(source=source, kind=Kind.GIT, path=folder, revision=revision)
 
 
 def active() -> tuple[str, Found]:
