@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from codemod import linked
 from codemod.errors import CodemodError, Refused, UsageError
+from codemod.interpreter import import_path
 from codemod.model import Kind, Unsearched
 from codemod.textfile import read_regular, reason, show
 
@@ -30,16 +31,8 @@ MARKS = ("pyvenv.cfg", "conda-meta")
 PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 # What a file of any name says that holds a part of this code: forks split it, or rename it.
 TRACES = (b"get_tpu_env_value", b"get_metadata", b"computeMetadata", b"metadata.google")
-TIMEOUT = 30.0  # seconds for an interpreter to start on a slow disk
 
 SHARES_BASE = rb"(?mi)^include-system-site-packages[ \t]*=[ \t]*true[ \t]*\r?$"
-
-# Nothing but `sys` is imported: a file of the current folder could be taken for any other module.
-PATH_MARK = "codemod sys.path: "
-PATH_SCRIPT = (
-    "import sys; sys.stdout.buffer.write(('\\n' + sys.argv[1] + "
-    "ascii([str(entry) for entry in sys.path if entry]) + '\\n').encode())"
-)
 
 METADATA_FIELD = rb"(?m)^(Name|Version):[ \t]*(\S+)[ \t]*\r?$"
 VERSION = rb"(?m)^(?:_version|__version__)[ \t]*(?::[^=\n]*)?=[ \t]*[\"']([\w.+!-]+)[\"']"
@@ -113,7 +106,7 @@ def _located(argument: str, origin: str, environ: Mapping[str, str]) -> Target:
         )
     if not path.name.startswith("python"):
         raise UsageError(f"{show(argument)}: not an interpreter, a folder or a .py file")
-    sites = _import_path(path, environ)
+    sites = import_path(path, environ)
     return _environment(argument, path.parent, origin or "an interpreter", path, [sites])
 
 
@@ -312,49 +305,6 @@ def _python_around(site: Path) -> Path | None:
     """Return the interpreter of a site-packages folder, from where it lies."""
     prefixes = list(site.parents)[1:3]  # of Lib/site-packages, of lib/python3.11/site-packages
     return next((python for prefix in prefixes if (python := _python_in(prefix))), None)
-
-
-def _import_path(python: Path, environ: Mapping[str, str]) -> list[Path]:
-    """Return the folders that an interpreter imports from, in its order."""
-    import subprocess
-
-    command = [str(python), "-B", "-c", PATH_SCRIPT, PATH_MARK]
-    try:
-        run = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environ),
-            timeout=TIMEOUT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CodemodError(f"{show(python)}: no answer in {TIMEOUT:g} seconds") from error
-    except OSError as error:
-        raise CodemodError(f"{show(python)}: cannot be run: {reason(error)}") from error
-    if run.returncode:
-        raise CodemodError(f"{show(python)}: exit status {run.returncode}{_last(run.stderr)}")
-    return _parse_path(python, run.stdout)
-
-
-def _last(output: bytes) -> str:
-    lines = output.decode(errors="replace").split("\n")
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    return f": {show(last.strip()[:200])}" if last else ""
-
-
-def _parse_path(python: Path, output: bytes) -> list[Path]:
-    import ast
-
-    start = ("\n" + PATH_MARK).encode()
-    _, found, rest = output.rpartition(start)
-    try:
-        entries = ast.literal_eval(rest.partition(b"\n")[0].decode()) if found else None
-    except (ValueError, SyntaxError):
-        entries = None
-    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        raise CodemodError(f"{show(python)}: does not answer as a Python interpreter does")
-    return [Path(entry).absolute() for entry in dict.fromkeys(entries)]
 
 
 def _copy(path: Path, root: Path) -> Copy:

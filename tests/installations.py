@@ -7,12 +7,17 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
+from click.testing import CliRunner
+
+from codemod.cli import cli
 from codemod.record import Record
 from tests.releases import MEMBER, source, wheel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from click.testing import Result
 
 VERSION = "0.8.0"
 COMPILED = "jax/_src/clusters/__pycache__/cloud_tpu_cluster.cpython-311.pyc"
@@ -88,3 +93,12 @@ def small_wheel(version: str, folder: Path) -> Path:
         record.add(f"{info}RECORD", None)
         new.writestr(f"{info}RECORD", bytes(record))
     return made
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command line in this process."""
+    return CliRunner().invoke(cli, [*map(str, arguments)])
+
+
+def receipt(site: Path) -> Path:
+    return info(site) / "codemod.json"

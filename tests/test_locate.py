@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from codemod import locate as module
+from codemod import interpreter as module
 from codemod.errors import CodemodError, UsageError
 from codemod.locate import locate
 from codemod.model import Kind
