@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemod.download import download
 from codemod.errors import CodemodError, Refused, UsageError
 from codemod.model import Exit, Outcome
 from codemod.replacing import write_atomically
@@ -95,8 +96,6 @@ def find(sources: Iterable[str], cache: Path) -> list[Path]:
 
 def _fetched(text: str, cache: Path) -> Path:
     """The wheel that pip takes for a requirement such as `jax==0.8.0`."""
-    import subprocess
-
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -110,17 +109,13 @@ def _fetched(text: str, cache: Path) -> Path:
     if held.is_file():
         return held
     with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-        command += ["--disable-pip-version-check", "--ignore-requires-python", "--platform=any"]
-        command += ["-q", "-d", folder, f"jax=={exact[0]}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        files = [*Path(folder).glob("*.whl")]
-        if done.returncode or len(files) != 1:
-            last = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
-            raise CodemodError(f"{show(text)}: pip cannot fetch it: {show(last)}")
+        try:
+            wheel = download(f"jax=={exact[0]}", Path(folder))
+        except Refused as error:
+            raise CodemodError(f"{show(text)}: {error.why}") from error
         cache.mkdir(parents=True, exist_ok=True)
-        write_atomically(str(cache / files[0].name), read_regular(files[0], LARGEST))
-        return cache / files[0].name
+        write_atomically(str(cache / wheel.name), read_regular(wheel, LARGEST))
+        return cache / wheel.name
 
 
 def make(

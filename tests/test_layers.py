@@ -26,7 +26,7 @@ LAYERS = (
     ("verdict", "examples"),
     ("pins",),
     ("engine", "locate", "registry"),
-    ("linked", "interpreter"),
+    ("linked", "interpreter", "download"),
     ("releases",),
     ("rewrite",),
     ("guards",),

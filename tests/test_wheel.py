@@ -309,7 +309,15 @@ def test_a_folder_and_a_requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run("jax==0.4.35", "-o", tmp_path / "out", "--no-verify").exit_code == 0
     result = run("jax==0.4.34", "-o", tmp_path / "out")
     assert result.exit_code == 3
-    assert "pip cannot fetch it" in result.stderr
+    assert "jax==0.4.34: pip: No matching distribution" in result.stderr
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel("0.4.34").parent))
+    assert run("jax==0.4.34", "-o", tmp_path / "out", "--no-verify").exit_code == 0
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run("jax==0.4.33", "-o", tmp_path / "out")
+    assert result.exit_code == 3
+    assert "pip is what fetches it, and is not here" in result.stderr
 
 
 @pytest.mark.parametrize("tool", ["pip", "uv"])

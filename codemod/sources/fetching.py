@@ -3,14 +3,12 @@ is fetched, and what is fetched is neither built nor run."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from codemod import releases
+from codemod.download import download
 from codemod.errors import Refused
 from codemod.locate import NAME
 from codemod.model import Kind
@@ -18,7 +16,7 @@ from codemod.sources.archives import in_archive
 from codemod.sources.git import git, in_revision, revision
 from codemod.sources.model import Held, Part, Unit
 from codemod.sources.parts import is_part
-from codemod.textfile import reason, show
+from codemod.textfile import show
 
 if TYPE_CHECKING:
     from codemod.sources.git import Revision
@@ -29,11 +27,6 @@ ONLINE = {
     "GIT_NO_LAZY_FETCH": "0",
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",  # a question would be waited for
 }
-TIMEOUT = 300.0  # seconds
-PIP = (
-    *("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input", "--no-deps"),
-    *("--only-binary", ":all:", "--ignore-requires-python"),
-)
 
 
 def from_repository(url: str, ref: str) -> list[Held]:
@@ -74,16 +67,12 @@ def _least(tree: Revision, prefix: str) -> list[Held]:
 def from_index(requirement: str) -> tuple[str, str, list[Held]]:
     """The wheel that pip takes for a requirement: its name, its SHA-256, and the copies in it.
 
-    Only a wheel is taken: to look at an sdist, pip would run what is in it. Raises Refused.
+    Raises Refused.
     """
     from hashlib import sha256
 
     with TemporaryDirectory() as folder:
-        _download(requirement, folder)
-        found = sorted(Path(folder).glob("*.whl"))
-        if not found:
-            raise Refused(f"pip found no wheel for {show(requirement)}")
-        wheel = found[0]
+        wheel = download(requirement, Path(folder))
         held = list(in_archive(Unit(source=requirement, kind=Kind.WHEEL, path=str(wheel))))
         parts = [[_renamed(part, folder) for part in one.parts] for one in held]
         copies = [Held(parts=tuple(p), version=h.version) for p, h in zip(parts, held, strict=True)]
@@ -92,15 +81,3 @@ def from_index(requirement: str) -> tuple[str, str, list[Held]]:
 
 def _renamed(part: Part, folder: str) -> Part:
     return Part(file=part.file.removeprefix(folder + "/"), data=part.data, why=part.why)
-
-
-def _download(requirement: str, folder: str) -> None:
-    command = [sys.executable, *PIP, "-d", folder, requirement]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        why = reason(error) if isinstance(error, OSError) else f"no answer in {TIMEOUT:g} seconds"
-        raise Refused(f"pip: {why}") from error
-    if done.returncode:
-        lines = re.findall(r"ERROR: (.*)", done.stderr.decode(errors="replace"))
-        raise Refused(f"pip: {show(lines[-1]) if lines else f'exit status {done.returncode}'}")
