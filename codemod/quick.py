@@ -34,7 +34,7 @@ def answered(arguments: Sequence[str]) -> bool:
         lines += [os.path.abspath(file), f"  already      every patch            {found.what}"]  # noqa: PTH100
     copies = "copy" if len(files) == 1 else "copies"
     count = sum(found.fixed for found in good)
-    lines.append(f"{len(files)} {copies} of jax: {count} already there\n")
+    lines.append(f"{len(files)} {copies} of jax; patches: {count} already there\n")
     try:
         sys.stdout.write("\n".join(lines))
         sys.stdout.flush()

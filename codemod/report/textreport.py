@@ -66,7 +66,7 @@ def summary(report: Report) -> str:
     words = _SUMMARY | ({Outcome.NONE: "not in it"} if report.command == "revert" else {})
     parts = [f"{counted[o]} {word}" for o, word in words.items() if counted[o]]
     copies = len({row.file for row in report.results})
-    return f"{copies} {'copy' if copies == 1 else 'copies'} of jax: {', '.join(parts)}"
+    return f"{copies} {'copy' if copies == 1 else 'copies'} of jax; patches: {', '.join(parts)}"
 
 
 def _line(row: Result) -> str:
