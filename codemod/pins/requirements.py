@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING
 
-from codemod.pins.model import Follow, Pin, Pins, Source, SourceKind, Unread
+from codemod.pins.model import Follow, Pin, Pins, Unread
+from codemod.pins.requirement import read
+from codemod.pins.text import BOMS, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-)
 COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 COMMENT = r"(?:^|[ \t]+)#.*$"
 FOLLOWED = r"(?:-r|-c|--requirement|--constraint)(?:[ \t]*=[ \t]*|[ \t]*)(\S+)"
 EDITABLE = r"(?:-e|--editable)(?:[ \t]*=[ \t]*|[ \t]+)"
 OPTIONS = r"[ \t]+--(hash|config-settings?|global-option|install-option)[= \t]+(\S+)"
-COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
 NAMES_JAX = r"(?i)(?:^|[/=@ \t])jax(?:$|[^a-z0-9_-]|-[0-9])"
 
 
@@ -43,13 +36,11 @@ def collect(data: bytes) -> Pins:
 
 def _decoded(data: bytes) -> str:
     """As pip does it: a byte order mark, a coding comment in the first two lines, else UTF-8."""
-    for mark, encoding in BOMS:
-        if data.startswith(mark):
-            return data.decode(encoding)
-    for line in data.split(b"\n")[:2]:
+    marked = any(data.startswith(mark) for mark, _ in BOMS)
+    for line in () if marked else data.split(b"\n")[:2]:
         if cookie := re.match(COOKIE, line):
             return data.decode(cookie[1].decode())
-    return data.decode("utf-8")
+    return decoded(data)
 
 
 def _logical(text: str) -> Iterator[tuple[int, str]]:
@@ -90,56 +81,6 @@ def _read(number: int, line: str) -> Iterator[Pin | Unread | Follow]:
     bare, _, odd = bare.partition(" --")
     if odd:
         yield Unread(line=number, why=f"--{odd} is no option of a line")
-    pin = _pin(number, " ".join(line.split()), bare.strip().strip("\"'"), hashes)
+    pin = read(number, bare.strip().strip("\"'"), hashes=hashes, shown=line)
     if pin is not None:
         yield pin
-
-
-def _pin(number: int, text: str, bare: str, hashes: tuple[str, ...]) -> Pin | Unread | None:
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
-
-    if re.match(r"(?:[a-z]+\+)?[a-z]+://", bare):
-        return _by_url(number, text, bare, hashes)
-    try:
-        wanted = Requirement(bare)
-    except InvalidRequirement as error:
-        return Unread(line=number, why=f"not a requirement: {str(error).splitlines()[0]}")
-    named = canonicalize_name(wanted.name) == "jax"
-    source = _source(wanted.url) if wanted.url else Source()
-    if not named and not _is_jax(source):
-        return None
-    return Pin(
-        line=number,
-        text=text,
-        specifier=str(wanted.specifier),
-        source=source,
-        hashes=hashes,
-        marker=str(wanted.marker or ""),
-        remark="" if named else f"the name {wanted.name} and the URL disagree",
-    )
-
-
-def _by_url(number: int, text: str, url: str, hashes: tuple[str, ...]) -> Pin | None:
-    source = _source(url)
-    egg = re.search(r"[#&]egg=([A-Za-z0-9._-]+)", url)
-    is_jax = egg[1].lower() == "jax" if egg else _is_jax(source)
-    return Pin(line=number, text=text, source=source, hashes=hashes) if is_jax else None
-
-
-def _is_jax(source: Source) -> bool:
-    """Whether a URL is of a repository that is called jax, or of a wheel or archive of it."""
-    plain = source.url.partition("#")[0].lower().removesuffix(".git")
-    return re.search(r"/jax(?:$|/(?:archive|tarball|zipball|zip)/|-[0-9][^/]*$)", plain) is not None
-
-
-def _source(url: str) -> Source:
-    plain = url.partition("#")[0]
-    if plain.startswith("file:"):
-        return Source(kind=SourceKind.PATH, url=plain)
-    if not plain.startswith("git+"):
-        return Source(kind=SourceKind.ARCHIVE, url=plain)
-    head, _, last = plain.rpartition("/")
-    name, _, ref = last.partition("@")
-    moving = re.fullmatch(COMMIT, ref) is None
-    return Source(kind=SourceKind.GIT, url=f"{head}/{name}", ref=ref, moving=moving)
