@@ -20,7 +20,10 @@ LABEL = r"[a-z0-9]+([._-][a-z0-9]+)*"  # of a local version, by PEP 440
 
 
 @click.command(short_help="Make patched wheels of jax.")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@click.option(
+    "-r", "--requirement", "lists", metavar="FILE", multiple=True, help="Of each pin of this file."
+)
 @click.option("-o", "--output", metavar="DIR", default=".", help="Where the new wheels go.")
 @click.option("--local-version", "label", metavar="LABEL", help="In place of skipmds.1.")
 @click.option(
@@ -52,11 +55,14 @@ LABEL = r"[a-z0-9]+([._-][a-z0-9]+)*"  # of a local version, by PEP 440
 def wheel(sources: Sequence[str], **how: Any) -> None:
     """Make a patched wheel of each wheel of jax, with a local version that tells of it.
 
-    SOURCE is a wheel, a folder of wheels, or a requirement such as jax==0.8.0, which pip fetches.
-    jax.__version__ stays as it is, and pins such as jax==0.8.0 take the new wheel.
+    SOURCE is a wheel, an sdist, a folder of these, or a requirement such as jax==0.8.0, which pip
+    fetches. jax.__version__ stays as it is, and pins such as jax==0.8.0 take the new wheel. Of an
+    sdist an sdist is made, of the same name and version.
     """
     from codemod.report.wheels import to_json, to_text
 
+    if not sources and not how["lists"]:
+        raise UsageError("nothing to make a wheel of: name a SOURCE, or a file with -r")
     made = _made(sources, **how)
     _write(made, how["requirements"], how["index"])
     if how["form"] == "json":
@@ -69,7 +75,8 @@ def wheel(sources: Sequence[str], **how: Any) -> None:
 
 def _made(sources: Sequence[str], *, quiet: bool, jobs: int | None, **how: Any) -> list[Made]:
     from codemod.registry import choose, load
-    from codemod.wheels import Order, cache_folder, epoch, find, make
+    from codemod.wanted import cache_folder, find
+    from codemod.wheels import Order, epoch, make
 
     choose(load(how["folders"]), how["ids"])  # what is wrong with them is told once
     order = Order(
@@ -81,9 +88,9 @@ def _made(sources: Sequence[str], *, quiet: bool, jobs: int | None, **how: Any) 
         verify=not how["no_verify"],
         epoch=epoch(os.environ),
     )
-    wheels = find(sources, cache_folder(os.environ))
-    done = _progress(len(wheels), quiet=quiet)
-    return make(wheels, order, jobs=jobs or os.cpu_count() or 1, done=done)
+    given = find(sources, how["lists"], cache_folder(os.environ))
+    done = _progress(len(given), quiet=quiet)
+    return make(given, order, jobs=jobs or os.cpu_count() or 1, done=done)
 
 
 def _checked(label: str | None) -> str:

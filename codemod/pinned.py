@@ -30,10 +30,14 @@ LARGEST = 1 << 26  # bytes of a pin file: lock files of large projects have some
 PLAIN = "requirements.txt"  # what a file that another one includes is read as
 
 
+def pins_of(path: str) -> Pins:
+    """The pins of a file, one of requirements if its name does not tell. Raises Refused."""
+    return _collected(read_regular(Path(path), LARGEST), path)
+
+
 def in_file(unit: Unit, settings: Settings) -> Found:
     """The rows of a pin file, and the files that it includes. Raises Refused."""
-    data = read_regular(Path(unit.path), LARGEST)
-    pins = _collected(data, unit.path)
+    pins = pins_of(unit.path)
     follows = [_followed(unit, follow) for follow in pins.follows]
     unreadable = [one for one in follows if isinstance(one, Unreadable)]
     return Found(

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from codemod.distribution import Built, plans_of
 from codemod.engine import plan
 from codemod.errors import Refused
-from codemod.locate import TRACES
 from codemod.model import Outcome
 from codemod.textfile import show, unified_diff
 from codemod.wheelfile import SIGNATURES, WheelFile, member, renamed, written
@@ -26,30 +25,9 @@ if TYPE_CHECKING:
     from codemod.model import Patch
 
 LABEL = "skipmds.1"  # the series of patches and its revision
-CLUSTERS = "jax/_src/clusters/"
-TARGET = f"{CLUSTERS}cloud_tpu_cluster.py"
 SBOM = "sboms/codemod.cdx.json"  # in the dist-info (PEP 770)
 VERSION = rb"(?m)^(Version:[ \t]*)(\S+)([ \t]*\r?)$"
 NAME = rb"(?mi)^Name:[ \t]*(\S+)[ \t]*\r?$"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """A wheel that was made, or why none had to be: then `data` is empty.
-
-    `steps` are what each patch found in the wheel that was given and did to it, by member.
-    """
-
-    name: str  # of the file
-    version: str
-    data: bytes
-    plans: dict[str, Plan]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def sha256(self) -> str:
-        """The hash of the file, in hexadecimal, as `--hash=sha256:` takes it."""
-        return sha256(self.data).hexdigest()
 
 
 def build(
@@ -69,7 +47,7 @@ def build(
     sound wheel of jax, and where a patch cannot be applied or proved.
     """
     wheel = WheelFile(data)
-    plans = _plans(wheel, patches)
+    plans = plans_of(wheel.by_name, wheel.read, patches)
     old = _checked_version(wheel, name)
     if not force and not any(planned.changes for planned in plans.values()):
         return Built(name=name, version=old, data=b"", plans=plans)
@@ -87,25 +65,6 @@ def build(
         plans=plans,
         notes=tuple(f"{name}: {end} is void now, and left out" for end in making.void),
     )
-
-
-def _plans(wheel: WheelFile, patches: Sequence[Patch]) -> dict[str, Plan]:
-    """What the patches do to each file that holds such code; the well-known one comes first."""
-    if TARGET not in wheel.by_name:
-        raise Refused(f"has no {TARGET}")
-    found = {TARGET: wheel.read(TARGET)}
-    for name in wheel.by_name:
-        if re.fullmatch(re.escape(CLUSTERS) + r"[^/]+\.py", name) and name not in found:
-            content = wheel.read(name)
-            if any(trace in content for trace in TRACES):
-                found[name] = content
-    plans = {name: plan(content, patches, table=True) for name, content in found.items()}
-    for name, planned in plans.items():
-        for step in planned.steps:
-            if step.outcome is Outcome.REFUSED:
-                place = f"line {step.line}: " if step.line else ""
-                raise Refused(f"{name}: {place}{step.patch.id}: {step.why}")
-    return plans
 
 
 def _checked_version(wheel: WheelFile, name: str) -> str:

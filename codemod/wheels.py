@@ -1,8 +1,7 @@
-"""What `wheel` does: wheels and requirements to patched wheels in a folder. Prints nothing."""
+"""What `wheel` does: wheels and sdists to patched ones in a folder. Prints nothing."""
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -11,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codemod.download import download
 from codemod.errors import CodemodError, Refused, UsageError
 from codemod.model import Exit, Outcome
 from codemod.replacing import write_atomically
@@ -19,9 +17,9 @@ from codemod.textfile import read_regular, show
 from codemod.wheelfile import LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from codemod.wheel import Built
+    from codemod.distribution import Built
 
 MEMBERS = ("jax/_src/clusters/", "jax/_src/cloud_tpu_init.py", "jax/version.py")  # what is run
 
@@ -68,56 +66,6 @@ def epoch(environ: Mapping[str, str]) -> int | None:
     return int(text)
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where fetched wheels are kept, by the XDG base directory rules."""
-    base = environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")  # noqa: PTH111, PTH118
-    return Path(base) / "jax-codemod" / "wheels"
-
-
-def find(sources: Iterable[str], cache: Path) -> list[Path]:
-    """The wheels that are named, those in named folders, and those of requirements, fetched.
-
-    Raises UsageError for what is none of these, and CodemodError where one cannot be fetched.
-    """
-    found: list[Path] = []
-    for source in sources:
-        path = Path(source)
-        if path.is_dir():
-            inside = sorted(path.glob("jax-*.whl"))
-            if not inside:
-                raise UsageError(f"{show(source)}: no wheel of jax in this folder")
-            found += inside
-        elif path.exists() or source.endswith((".whl", ".tar.gz", ".zip")):
-            found.append(path)
-        else:
-            found.append(_fetched(source, cache))
-    return list(dict.fromkeys(found))
-
-
-def _fetched(text: str, cache: Path) -> Path:
-    """The wheel that pip takes for a requirement such as `jax==0.8.0`."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        wanted = Requirement(text)
-    except InvalidRequirement as error:
-        raise UsageError(f"{show(text)}: neither a file, a folder nor a requirement") from error
-    exact = [s.version for s in wanted.specifier if s.operator == "==" and "*" not in s.version]
-    if wanted.name.lower() != "jax" or wanted.url or len(exact) != 1:
-        raise UsageError(f"{show(text)}: name one version, such as jax==0.8.0")
-    held = cache / f"jax-{exact[0]}-py3-none-any.whl"
-    if held.is_file():
-        return held
-    with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
-        try:
-            wheel = download(f"jax=={exact[0]}", Path(folder))
-        except Refused as error:
-            raise CodemodError(f"{show(text)}: {error.why}") from error
-        cache.mkdir(parents=True, exist_ok=True)
-        write_atomically(str(cache / wheel.name), read_regular(wheel, LARGEST))
-        return cache / wheel.name
-
-
 def make(
     wheels: Sequence[Path],
     order: Order,
@@ -155,12 +103,7 @@ def _make(path: Path, order: Order) -> Made:
 
 
 def _made(path: Path, order: Order) -> Made:
-    from codemod.registry import choose, load
-    from codemod.wheel import build
-
-    patches = choose(load(order.patch_folders), order.ids)
-    data = read_regular(path, LARGEST)
-    built = build(data, path.name, patches, label=order.label, force=order.force, epoch=order.epoch)
+    built = _built(path, read_regular(path, LARGEST), order)
     steps = [step for planned in built.plans.values() for step in planned.steps]
     if not built.data:
         fixed = any(step.outcome is Outcome.ALREADY for step in steps)
@@ -169,7 +112,7 @@ def _made(path: Path, order: Order) -> Made:
         return Made(source=str(path), outcome=outcome, version=built.version, message=why)
     target = Path(order.folder) / built.name
     if target.exists() and target.samefile(path):
-        raise Refused(f"{show(target)}: would replace the wheel that it is made of")
+        raise Refused(f"{show(target)}: would replace what it is made of")
     if order.verify:
         _verify(built)
     write_atomically(str(target), built.data)
@@ -185,20 +128,44 @@ def _made(path: Path, order: Order) -> Made:
     )
 
 
+def _built(path: Path, data: bytes, order: Order) -> Built:
+    from codemod import sdist, wheel
+    from codemod.registry import choose, load
+
+    patches = choose(load(order.patch_folders), order.ids)
+    if path.name.endswith(".tar.gz"):
+        return sdist.build(data, path.name, patches, force=order.force)
+    return wheel.build(
+        data, path.name, patches, label=order.label, force=order.force, epoch=order.epoch
+    )
+
+
 def _verify(built: Built) -> None:
-    """Run what is in the new wheel, before anybody can take it; raises CodemodError."""
+    """Run what was made, before anybody can take it; raises CodemodError."""
+    from codemod.distribution import TARGET
     from codemod.siblings import whole
     from codemod.verify import verify_module
-    from codemod.wheel import TARGET
-    from codemod.wheelfile import WheelFile
 
     with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
-        for member in WheelFile(built.data).members:
-            if member.name.startswith(MEMBERS) and not member.info.is_dir():
-                place = Path(folder, member.name)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(member.content())
+        for name, content in _files(built):
+            place = Path(folder, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
         file, *beside = whole(Path(folder, TARGET))
         verdict = verify_module(Path(sys.executable), file, beside=beside)
     if not verdict.proved:
         raise CodemodError(f"not proved, and not written: {verdict.summary}")
+
+
+def _files(built: Built) -> Iterator[tuple[str, bytes]]:
+    """What is run of what was made, read from it as others will."""
+    from codemod.sdist import SdistFile
+    from codemod.wheelfile import WheelFile
+
+    if built.name.endswith(".tar.gz"):
+        sdist = SdistFile(built.data)
+        yield from ((n, sdist.read(n)) for n in sdist.names if n.startswith(MEMBERS))
+        return
+    for member in WheelFile(built.data).members:
+        if member.name.startswith(MEMBERS) and not member.info.is_dir():
+            yield member.name, member.content()

@@ -43,6 +43,20 @@ def wheel(version: str) -> Path:
     return _place(version)
 
 
+def sdist(version: str) -> Path:
+    """The sdist of a release, as the package index serves it."""
+    place = CACHE / "sdists" / f"jax-{version}.tar.gz"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with lock(place.parent / ".lock"):
+        if not place.exists():
+            with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+                command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+                command += ["--no-binary", ":all:", "-d", folder, f"jax=={version}"]
+                subprocess.run(command, check=True, capture_output=True)
+                Path(folder, place.name).replace(place)
+    return place
+
+
 @functools.cache
 def source(version: str) -> bytes:
     """The bytes of cloud_tpu_cluster.py of a release."""

@@ -30,6 +30,8 @@ SHA = "0123456789" * 4
         ("jax==0.4.20", "not_affected", "older-release"),
         ("jax[tpu, k8s] == 0.4.30", "affected", "unguarded"),
         ("jax", "under_investigation", "unpinned"),
+        ("jax==0.4.30 ; python_version > '3.9'", "affected", "unguarded"),
+        ('"jax[tpu]==0.4.30"', "affected", "unguarded"),
         ("jax>=0.10.0", "affected", "range"),
         ("jax>=0.4.1,<=0.4.30", "under_investigation", "range"),
         ("jax~=0.4.30", "affected", "unguarded"),

@@ -223,7 +223,7 @@ def test_a_wheel_is_run_before_it_is_there(tmp_path: Path, monkeypatch: pytest.M
     gutted = plan(source("0.8.0"), [ordered])
     wrong = gutted.after.replace(b'SKIP_MDS_QUERY") is None', b'SKIP_MDS_QUERY") is not None')
     object.__setattr__(gutted, "after", wrong)
-    monkeypatch.setattr("codemod.wheel.plan", lambda *_, **__: gutted)
+    monkeypatch.setattr("codemod.distribution.plan", lambda *_, **__: gutted)
     result = run(wheel("0.8.0"), "-o", tmp_path)
     assert result.exit_code == 3
     assert "not proved, and not written" in result.stdout

@@ -17,6 +17,7 @@ COMMENT = r"(?:^|[ \t]+)#.*$"
 FOLLOWED = r"(?:-r|-c|--requirement|--constraint)(?:[ \t]*=[ \t]*|[ \t]*)(\S+)"
 EDITABLE = r"(?:-e|--editable)(?:[ \t]*=[ \t]*|[ \t]+)"
 OPTIONS = r"[ \t]+--(hash|config-settings?|global-option|install-option)[= \t]+(\S+)"
+QUOTED = r"""^(["'])(.*)\1$"""  # a whole line, as copied out of a shell
 NAMES_JAX = r"(?i)(?:^|[/=@ \t])jax(?:$|[^a-z0-9_-]|-[0-9])"
 
 
@@ -81,6 +82,6 @@ def _read(number: int, line: str) -> Iterator[Pin | Unread | Follow]:
     bare, _, odd = bare.partition(" --")
     if odd:
         yield Unread(line=number, why=f"--{odd} is no option of a line")
-    pin = read(number, bare.strip().strip("\"'"), hashes=hashes, shown=line)
+    pin = read(number, re.sub(QUOTED, r"\2", bare.strip()), hashes=hashes, shown=line)
     if pin is not None:
         yield pin

@@ -34,8 +34,8 @@ def to_text(made: Sequence[Made]) -> str:
             lines += [show(each.source), f"  {each.outcome}: {each.message}"]
     counted = Counter(each.outcome for each in made)
     parts = ", ".join(f"{counted[o]} {words}" for o, words in WORDS.items() if counted[o])
-    wheels = "wheel" if len(made) == 1 else "wheels"
-    return "\n".join([*lines, f"{len(made)} {wheels}: {parts}"]) + "\n"
+    what = "wheel" if all(each.source.endswith(".whl") for each in made) else "file"
+    return "\n".join([*lines, f"{len(made)} {what}{'s' * (len(made) > 1)}: {parts}"]) + "\n"
 
 
 def to_json(made: Sequence[Made]) -> str:
