@@ -21,9 +21,11 @@ test: $(STAMP) ## Run the tests on every affected release of jax, with branch co
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
-lint: $(STAMP) type ## Check style, format and types
+lint: $(STAMP) type ## Check style, format, types and workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/zizmor --offline --no-progress -q .
+	sh tests/tools/actionlint.sh .github/workflows/*.yml
 
 type: $(STAMP) ## Check types only
 	$(BIN)/mypy
