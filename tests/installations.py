@@ -64,10 +64,10 @@ def listing(folder: Path, *, bytecode: bool = False) -> dict[str, str]:
     }
 
 
-def disagreeing(site: Path) -> list[str]:
+def disagreeing(site: Path, version: str = VERSION) -> list[str]:
     """What RECORD says that is not so, as an installer that validates it would find."""
     wrong = []
-    record = Record((info(site) / "RECORD").read_bytes())
+    record = Record((site / f"jax-{version}.dist-info" / "RECORD").read_bytes())
     for row in record.rows:
         place = site / row.path
         true = row.agrees(place.read_bytes()) if place.is_file() else not row.hash

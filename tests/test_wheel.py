@@ -162,11 +162,12 @@ def digests(folder: Path) -> dict[str, str]:
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob("*.whl")}
 
 
-def test_the_same_bytes_everywhere(all_of_them: Path, tmp_path: Path) -> None:
-    """In another folder, by other processes, with another umask and another hash seed."""
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_same_bytes_everywhere(jobs: str, all_of_them: Path, tmp_path: Path) -> None:
+    """In another folder, by as many processes, with another umask and another hash seed."""
     some = ("0.4.21", "0.4.35", "0.8.0", AFFECTED[-1])
     arguments = [*map(str, map(wheel, some)), "-o", str(tmp_path / "again"), "--no-verify"]
-    command = [sys.executable, "-m", "codemod", "wheel", *arguments, "--jobs", "2"]
+    command = [sys.executable, "-m", "codemod", "wheel", *arguments, "--jobs", jobs]
     environ = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
     old = os.umask(0o77)
     try:
