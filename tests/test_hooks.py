@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from codemod.engine import plan
 from codemod.pins import kind_of
@@ -62,8 +63,8 @@ def user(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_hook_for_pins_takes_only_files_that_an_audit_knows() -> None:
     """What it is given and does not know would be wrong usage."""
-    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
-    pattern = re.findall(r"^  files: (.*)$", hooks, re.MULTILINE)[0]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    pattern = hooks[0]["files"]
     taken = [name for name in NAMES if re.search(pattern, name)]
     assert taken == [name for name in NAMES if kind_of(name)]
     assert "requirements.txt" in taken
@@ -75,6 +76,9 @@ requirements/base.txt notes.txt main.py README.md requirements.py uv.lock poetry
 pdm.lock pixi.lock pylock.toml pylock.dev.toml Pipfile Pipfile.lock pyproject.toml
 environment.yml a/environment.yaml conda-lock.yml MODULE.bazel WORKSPACE
 third_party/repo.bzl Dockerfile a/Dockerfile.tpu .gitmodules Cargo.toml package.json
+setup.py setup.cfg a/setup.pyc pixi.toml a/manifest.yaml manifests.yaml
+a/conda-linux-64.lock other.lock Dockerfile.dockerignore tpu.Dockerfile Containerfile x/dockerfile
+WORKSPACE.bazel my-environment.yml env.yml
 """.split()
 
 

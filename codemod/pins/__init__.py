@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 # The module of each family and what its files are called; the first that fits is taken.
 FAMILIES = {
     "requirements": r"(?i:.*(?:requirements|constraints).*\.(?:txt|in))",
+    "uv": r"uv\.lock",
+    "poetry": r"poetry\.lock",
+    "pdm": r"pdm\.lock",
+    "pylock": r"pylock(?:\.[^.]+)?\.toml",
+    "pipenv": r"Pipfile(?:\.lock)?",
+    "pyproject": r"pyproject\.toml",
+    "setuptools": r"setup\.(?:cfg|py)",
+    "conda": r"(?i:.*(?:environment|conda-lock).*\.ya?ml|conda-.*\.lock)",
+    "pixi": r"pixi\.(?:toml|lock)",
+    "docker": r"(?i:(?:.+\.)?(?:Dockerfile|Containerfile)(?:[.-](?!dockerignore).+)?)",
+    "starlark": r"MODULE\.bazel|WORKSPACE(?:\.bazel)?|.+\.bzl",
+    "submodules": r"\.gitmodules",
+    "toolbox": r"manifest\.ya?ml",
 }
 NAMES = re.compile("|".join(f"(?P<{family}>{names})" for family, names in FAMILIES.items()))
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from codemod.pins.model import Follow, Pin, Pins, Unread
+from codemod.pins.model import Follow, Pin, Unread
+from codemod.pins.nodes import gathered
 from codemod.pins.requirement import read
 from codemod.pins.text import BOMS, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from codemod.pins.model import Pins
 
 COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 COMMENT = r"(?:^|[ \t]+)#.*$"
@@ -26,13 +29,9 @@ def collect(data: bytes) -> Pins:
     try:
         text = _decoded(data)
     except (UnicodeDecodeError, LookupError) as error:
-        return Pins(unread=(Unread(line=None, why=f"cannot be decoded: {error}"),))
-    found = [one for number, line in _logical(text) for one in _read(number, line)]
-    return Pins(
-        rows=tuple(one for one in found if isinstance(one, Pin)),
-        unread=tuple(one for one in found if isinstance(one, Unread)),
-        follows=tuple(one for one in found if isinstance(one, Follow)),
-    )
+        return gathered([Unread(line=None, why=f"cannot be decoded: {error}")])
+    found = [one for number, line in _logical(text) for one in of_line(number, line)]
+    return gathered(found)
 
 
 def _decoded(data: bytes) -> str:
@@ -70,7 +69,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         number += line.endswith(("\n", "\r"))
 
 
-def _read(number: int, line: str) -> Iterator[Pin | Unread | Follow]:
+def of_line(number: int, line: str) -> Iterator[Pin | Unread | Follow]:
+    """What one logical line without comment holds of jax, or the file that it includes."""
     if found := re.fullmatch(FOLLOWED, line):
         yield Follow(line=number, target=found[1])
         return
