@@ -57,9 +57,10 @@ def _points_into(source: str, found: Finding) -> bool:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.expr)
     }
-    is_code = found.status in (Status.AFFECTED, Status.FIXED)
-    lines = range(1, source.count("\n") + 2)
-    shown = [e.line in lines and (not is_code or (e.line, e.text) in stands) for e in found.evidence]
+    if found.status in (Status.AFFECTED, Status.FIXED):
+        shown = [(e.line, e.text) in stands for e in found.evidence]
+    else:
+        shown = [1 <= e.line <= source.count("\n") + 1 for e in found.evidence]
     return bool(shown) and all(shown)
 
 
