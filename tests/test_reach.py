@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from codemod.engine import find, plan
-from codemod.model import Evidence, Guard, Outcome, Reason, Status
+from codemod.model import Evidence, Finding, Guard, Outcome, Reason, Status
 from codemod.reach import NOT, SURE, File, judge
 from codemod.reach.state import MAYBE
 from codemod.registry import load
@@ -45,7 +45,23 @@ def guarded(test: str, before: str = "") -> str:
 def said(source: str) -> str:
     """What is said of a file, in words: status, reason and guard."""
     found = find(source.encode(), PATCH)
+    assert not any("itself fails" in e.text for e in found.evidence), found
+    assert found.reason is Reason.NO_SUCH_CODE or _points_into(source, found), found
     return " ".join([found.status, found.reason, *([found.guard] if found.guard else [])])
+
+
+def _points_into(source: str, found: Finding) -> bool:
+    """Whether the evidence is of lines that are there, and of code that stands there."""
+    stands = {
+        (node.lineno, ast.unparse(node))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.expr)
+    }
+    if found.status in (Status.AFFECTED, Status.FIXED):
+        shown = [(e.line, e.text) in stands for e in found.evidence]
+    else:
+        shown = [1 <= e.line <= source.count("\n") + 1 for e in found.evidence]
+    return bool(shown) and all(shown)
 
 
 # Guards: the test in `if value is None and not (test):`.

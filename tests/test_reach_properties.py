@@ -68,6 +68,7 @@ def complaints(source: str, patch: Patch = PATCH) -> tuple[Step, list[str]]:
     step = planned.steps[0]
     code = compile(source, "<made>", "exec")
     found = list(_against_status(step.finding.status, source, code))
+    found += [e.text for e in step.finding.evidence if "itself fails" in e.text]
     if step.outcome is Outcome.APPLIED:
         after = planned.after.decode()
         found += _against_edit(source, code, compile(after, "<edited>", "exec"))

@@ -159,7 +159,7 @@ class Attributes(Operators):
             return [state.raises(TypeError)]
         environment.forget(state, holder, kept=value is None or value.inert())
         environment.forget(state, value or NONE, kept=True)
-        return [here for here, _ in self.may_fail(state, NONE)]
+        return self.may_raise(state)
 
     def set_attribute(self, target: ast.Attribute, value: Value, state: State) -> list[State]:
         """`holder.name = value`."""

@@ -36,7 +36,7 @@ class Base:
     def __init__(self, world: World, writes: Writes) -> None:
         self.world = world
         self.writes = writes  # what the file's functions change outside of themselves
-        self.importing = False  # while the file's own statements run
+        self.importing = True  # until the file's own statements have run
         self.looked: dict[int, ast.AST] = {}  # where the variable was looked up, by line
         self.steps = 0
         self.scopes = MODULE
@@ -105,7 +105,7 @@ class Base:
         state.trail = self.trail(node, state)
         if not self.importing:
             state.leaves(STOP)
-        return [(state, Opaque(inert=True))]
+        return [(state, inert())]
 
     def unknown_code(self, node: ast.expr, state: State, result: Value) -> Steps:
         """Something that cannot be followed runs here: it may ask, and it may raise."""
@@ -120,9 +120,13 @@ class Base:
         self, state: State, value: Value, kind: type[BaseException] | None = None
     ) -> Steps:
         """`value`, and where somebody would notice, also the path on which it raised."""
+        return [(s, NONE if s.flow else value) for s in self.may_raise(state, kind)]
+
+    def may_raise(self, state: State, kind: type[BaseException] | None = None) -> list[State]:
+        """The path, and where somebody would notice, also the one on which something raised."""
         if not state.tries:
-            return [(state, value)]
-        return [(state, value), (state.copy().raises(kind, certain=False), NONE)]
+            return [state]
+        return [state, state.copy().raises(kind, certain=False)]
 
     def use(self, values: Sequence[Value], node: ast.expr, state: State) -> None:
         """Operators run methods of objects of the file (`__eq__`, `__bool__`), which may ask."""
@@ -207,7 +211,7 @@ class Base:
         """An attribute of the classes that come after the one that `super()` is used in."""
         bound = sup.bound.cls if isinstance(sup.bound, Instance) else sup.bound
         order = bound.order if isinstance(bound, Class) else sup.cls.order
-        after = order[order.index(sup.cls) + 1 :] if sup.cls in order else sup.cls.order[1:]
+        after = order[order.index(sup.cls) + 1 :] if sup.cls in order else ()
         return _first(after, name, state)
 
 

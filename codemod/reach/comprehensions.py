@@ -12,7 +12,7 @@ from codemod.reach.containers import Sequence
 from codemod.reach.expressions import set_of
 from codemod.reach.scopes import bound_names
 from codemod.reach.state import GO, MAYBE, STOP, SURE, State
-from codemod.reach.values import NONE, Const, Opaque, Value
+from codemod.reach.values import NONE, Const, Opaque, Value, inert
 
 if TYPE_CHECKING:
     from codemod.reach.environment import Steps
@@ -129,7 +129,7 @@ class Comprehensions(Calls):
             kept = iterable.inert() and generator is node.generators[0]
             for name in bound_names([generator.target]):
                 state.heap[self.scope[0], name] = Opaque(inert=kept)
-        steps: Steps = [(none_at_all, Opaque(inert=True))]
+        steps: Steps = [(none_at_all, inert())]
         waiting = [state]
         while waiting:
             before = waiting.pop()
@@ -150,7 +150,7 @@ class Comprehensions(Calls):
             sides = self._kept(conditions, inner) if inner.flow == GO else [(inner, False)]
             for here, is_kept in sides:
                 if here.flow != GO or not is_kept:
-                    steps.append((here, Opaque(inert=True)))
+                    steps.append((here, inert()))
                     continue
                 for s, made in self.each(parts, here):
                     self._forget_walrus(node, s)

@@ -48,8 +48,7 @@ class Definitions(Comprehensions):
         if known and len(value.parts()) != len(targets):
             return [state.raises(ValueError)]
         self.use([value], targets[0], state)
-        steps = [(state, NONE)] if known else self.may_fail(state, NONE)
-        paths = [s for s, _ in steps]
+        paths = [state] if known else self.may_raise(state)
         for position, target in enumerate(targets):
             held = value.parts()[position] if known else Opaque(inert=value.inert())
             paths = [
@@ -88,7 +87,7 @@ class Definitions(Comprehensions):
             if _is_changed_in_place(values[0]):
                 environment.forget(here, values[0])  # `|=`, `+=`
                 environment.forget(here, values[1])
-                paths += [s for s, _ in self.may_fail(here, NONE)]
+                paths += self.may_raise(here)
                 continue
             here.touch(values[0])
             for s, value in self.calculated(node.op, values[0], values[1], here):
@@ -174,8 +173,7 @@ class Definitions(Comprehensions):
         self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, state: State
     ) -> environment.Steps:
         positional = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        count = len(node.args.defaults)
-        names = positional[len(positional) - count :] if count else []
+        names = positional[len(positional) - len(node.args.defaults) :]
         keyword = [
             (a.arg, d)
             for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)

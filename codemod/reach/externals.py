@@ -130,7 +130,7 @@ def harmless(path: str) -> bool:
 def logs(path: str) -> bool:
     """Whether calling this external only writes a message."""
     holder, _, verb = path.rpartition(".")
-    named = holder.rpartition(".")[2].strip("_").lower() in _LOGGERS
+    named = holder.rpartition(".")[2].replace("_", "").lower() in _LOGGERS
     return verb in _LOG_VERBS and (named or path.startswith("logging."))
 
 
@@ -146,8 +146,8 @@ def is_builtin(name: str) -> bool:
 
 def exception_class(path: str) -> type[BaseException] | None:
     """The built-in exception of that dotted path, or None."""
-    root, _, name = path.partition(".")
-    found = getattr(builtins, name, None) if root == "builtins" else None
+    name = path.removeprefix("builtins.")
+    found = getattr(builtins, name, None) if name != path else None
     return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 

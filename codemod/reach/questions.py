@@ -130,7 +130,6 @@ class File:
     def _run(self, tree: ast.Module) -> list[State]:
         """The file's own statements: one state for each way that they may go."""
         walker = self._walker
-        walker.importing = True
         start = State(self._untouched)
         states = [state for state in walker.run(tree.body, start) if state.flow == GO]
         walker.importing = False

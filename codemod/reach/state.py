@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codemod.reach.containers import Container, View
-from codemod.reach.values import NONE, Const, Opaque, Text
+from codemod.reach.values import NONE, Const, Opaque, Text, inert
 
 if TYPE_CHECKING:
     import ast
@@ -177,7 +177,7 @@ class State:
         news = any(not isinstance(before.heap[place], Opaque) for place in changed)
         if self.skip is not before.skip or self.wrote_key != before.wrote_key:
             news = news or not isinstance(before.skip, Opaque)
-            self.skip, self.wrote_key = Opaque(inert=True), None
+            self.skip, self.wrote_key = inert(), None
         return news or bool(containers)
 
     def places_since(self, before: State) -> set[tuple[int, str]]:

@@ -42,7 +42,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "patches/skip_mds_detection.py": (DETECTION, EXAMPLES),
     "patches/single_slice_defaults.py": (DEFAULTS, EXAMPLES),
 }
-OF_REACH = (REACH, REWRITE, DEFAULTS)
+ODD = "tests/test_reach_properties.py::test_what_reach_says_of_an_odd_body_is_what_the_body_does"
+OF_REACH = (REACH, REWRITE, DEFAULTS, ODD)
 # These start processes.
 SLOW = "not (own_driver or contributing)"
 
