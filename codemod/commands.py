@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from codemod import releases
 from codemod.engine import plan
 from codemod.errors import CodemodError, NoJaxError, Refused
+from codemod.journal import NAME as JOURNAL
 from codemod.locate import SITES, locate, site_of
 from codemod.model import Evidence, Outcome, Reason, Report, Result, Status
 from codemod.siblings import whole, with_siblings
@@ -129,10 +130,15 @@ class _Group:
         self.plans: dict[Copy, Plan] = {}
         self.unread: dict[Copy, Refused] = {}
         self.ended: tuple[Outcome, str] | None = None  # how writing ended, if not well
+        self.blocked = False  # whether it ended before anything was looked at
         self.tree = tree_of(target, copies[0], replace_links=replace_links)
 
     def read(self, planned: Callable[[bytes], Plan]) -> None:
         """Plan each file that can be read."""
+        if (self.copies[0].path.parent / JOURNAL).exists() and not self.ended:
+            self.tree.notes.append(
+                f"{show(self.copies[0].path.parent)}: a killed run is to be finished: codemod apply"
+            )
         for copy in self.copies:
             try:
                 self.plans[copy] = planned(self.tree.read(copy.relative))
@@ -145,7 +151,7 @@ class _Group:
             try:
                 stack.enter_context(self.tree.locked(self.copies[0].relative))
             except CodemodError as error:
-                self.ended = _ending(error)
+                self.ended, self.blocked = _ending(error), True
             self.read(planned)
             if not self.ended:
                 self._write(check)
@@ -197,7 +203,7 @@ class _Group:
                 outcome, why = step.outcome, step.why
                 if outcome is Outcome.APPLIED and not write:
                     outcome = Outcome.WOULD_CHANGE
-                elif outcome is Outcome.APPLIED and self.ended:
+                elif self.ended and (outcome is Outcome.APPLIED or self.blocked):
                     outcome, why = self.ended
                 yield _row(self.target, copy, step, outcome, why)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = ".codemod-journal"
+OF_AN_INSTALLATION = ("RECORD", "codemod.json")  # what a run changes in a dist-info
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +64,26 @@ def commit(changes: Sequence[Change], folder: Path) -> None:
 def recover(folder: Path, root: Path) -> bool:
     """Finish what a killed run has left in a folder; whether there was anything to finish.
 
-    A file that is no longer as it was then is left alone: whoever changed it came later.
-    Raises CodemodError for a note that is none of ours, or that leads out of `root`.
+    A file that is no longer as it was then is left alone: whoever changed it came later. Where
+    nothing of the note was done yet, such a file means that jax was installed anew, and the note
+    is void. Raises CodemodError for a note that is none of ours, or that names a file that a run
+    never changes: a note may come with a tree that somebody else made.
     """
     journal = folder / NAME
     if not journal.exists():
         return False
-    from base64 import b64decode
-
-    for entry in _entries(journal):
-        path = _inside(folder, entry, root, journal)
-        after = None if entry["after"] is None else b64decode(entry["after"])
-        before = _current(path)
-        sweep(path.parent)
-        if _digest(before) == entry["before_sha256"]:
-            _do(Change(path=path, before=before, after=after))
+    entries = _entries(journal)
+    stems = {Path(e["path"]).stem for e in entries if e["path"].endswith(".py")}
+    found = [_found(folder, entry, root, stems) for entry in entries]
+    still = [_digest(c.before) == e["before_sha256"] for c, e in zip(found, entries, strict=True)]
+    begun = any(change.after is not None and change.before == change.after for change in found)
+    live = begun or all(still)
+    for change, unchanged in zip(found, still, strict=True):
+        if live and unchanged:
+            sweep(change.path.parent)
+            _do(change)
     remove(journal)
-    return True
+    return live
 
 
 def _do(change: Change) -> None:
@@ -143,15 +147,33 @@ def _entries(journal: Path) -> list[dict[str, Any]]:
         raise CodemodError(f"{show(journal)}: not written by codemod: remove it") from error
 
 
-def _inside(folder: Path, entry: dict[str, Any], root: Path, journal: Path) -> Path:
-    """The file of an entry. Only bytecode, which may be kept anywhere, is removed outside."""
-    whole = folder / entry["path"]
+def _found(folder: Path, entry: dict[str, Any], root: Path, stems: set[str]) -> Change:
+    """What an entry stands for now: from the content that there is to the one that was meant."""
+    from base64 import b64decode
+
+    journal, whole = folder / NAME, folder / entry["path"]
     try:
-        found: Path = whole.parent.resolve(strict=True) / whole.name
-        inside = found.is_relative_to(root.resolve(strict=True))
+        path: Path = whole.parent.resolve() / whole.name
+        here, limit = folder.resolve(strict=True), root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
         why = reason(error) if isinstance(error, OSError) else "is a loop of links"
         raise Refused(f"{show(journal)}: {show(whole)}: {why}") from error
-    if not inside and not (entry["after"] is None and found.suffix == ".pyc"):
-        raise CodemodError(f"{show(journal)}: leads to {show(found)}, outside {show(root)}")
-    return found
+    after = None if entry["after"] is None else b64decode(entry["after"])
+    if not (_is_bytecode(path, stems) and after is None) and not _is_ours(path, here, limit):
+        why = f"names {show(path)}, which no run changes from here: remove the note"
+        raise CodemodError(f"{show(journal)}: {why}")
+    return Change(path=path, before=_current(path), after=after)
+
+
+def _is_bytecode(path: Path, stems: set[str]) -> bool:
+    """Whether a file may be a compiled form of one that the note changes, wherever it is kept."""
+    return path.suffix in (".pyc", ".pyo") and path.name.partition(".")[0] in stems
+
+
+def _is_ours(path: Path, folder: Path, root: Path) -> bool:
+    """Whether a run in a folder may write a file: a module there, or of the dist-info of jax."""
+    if path.parent == folder:
+        return path.suffix == ".py"
+    info = path.parent
+    above = folder.is_relative_to(info.parent) and info.is_relative_to(root)
+    return above and info.match("jax-*.dist-info") and path.name in OF_AN_INSTALLATION

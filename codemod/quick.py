@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "cloud_tpu_cluster.py"
+JOURNAL = ".codemod-journal"  # `journal.NAME`, which is slow to load: a run to finish
 
 
 def answered(arguments: Sequence[str]) -> bool:
@@ -73,6 +74,8 @@ def _content(path: str) -> bytes:
     name = os.path.basename(path)  # noqa: PTH119
     plain = path.isascii() and path.isprintable() and ".." not in path and path[:1] != "-"
     if name != NAME or not plain or os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
+        return b""
+    if os.path.lexists(os.path.join(os.path.dirname(path), JOURNAL)):  # noqa: PTH118, PTH120
         return b""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to load

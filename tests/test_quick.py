@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from codemod.cli import cli
 from codemod.engine import plan
+from codemod.journal import NAME
 from codemod.quick import answered
 from codemod.registry import load
 from tests.releases import AFFECTED, MEMBER, source
@@ -50,6 +51,24 @@ def test_it_says_what_the_command_says_and_loads_no_click(version: str, tmp_path
     loaded = done.stderr.split()
     assert not {"click", "libcst", "codemod.cli", "codemod.model", "typing", "tomllib"} & {*loaded}
     assert "codemod.quick" in loaded
+
+
+def test_what_a_killed_run_left_is_never_answered_quickly(tmp_path: Path) -> None:
+    """The command finishes it, tells of it where it writes nothing, and fails where it cannot."""
+    path = put(tmp_path, fixed("0.8.0"))
+    note = path.with_name(NAME)
+    note.write_text('{"changes": []}')
+    assert not answered(["apply", str(path)])
+    checked = CliRunner().invoke(cli, ["apply", "--check", str(path)])
+    assert "a killed run is to be finished" in checked.stderr
+    done = CliRunner().invoke(cli, ["apply", str(path)])
+    assert (done.exit_code, note.exists()) == (0, False)
+    assert "finished what a killed run had begun" in done.stderr
+    note.write_text("none of ours")
+    failed = CliRunner().invoke(cli, ["apply", str(path)])
+    assert failed.exit_code == 3
+    assert "not written by codemod: remove it" in failed.output
+    assert note.read_text() == "none of ours"
 
 
 def test_anything_else_is_left_to_the_command(
