@@ -88,9 +88,23 @@ def _made(sources: Sequence[str], *, quiet: bool, jobs: int | None, **how: Any) 
         verify=not how["no_verify"],
         epoch=epoch(os.environ),
     )
-    given = find(sources, how["lists"], cache_folder(os.environ))
+    given = _apart(find(sources, how["lists"], cache_folder(os.environ)))
+    if (out := how["requirements"]) and os.path.realpath(out) in {
+        os.path.realpath(read) for read in (*given, *how["lists"])
+    }:
+        raise UsageError(f"--requirements {out}: would replace what is read")
     done = _progress(len(given), quiet=quiet)
     return make(given, order, jobs=jobs or os.cpu_count() or 1, done=done)
+
+
+def _apart(given: Sequence[Path]) -> list[Path]:
+    """Each file once; raises UsageError for two that would give one new file."""
+    files = list({os.path.realpath(path): path for path in reversed(given)}.values())[::-1]
+    names: dict[str, Path] = {}
+    for path in files:
+        if (other := names.setdefault(path.name, path)) != path:
+            raise UsageError(f"{other} and {path} are called the same: name one of them")
+    return files
 
 
 def _checked(label: str | None) -> str:
@@ -119,6 +133,9 @@ def _progress(count: int, *, quiet: bool) -> Callable[[Made], None]:
 
 def _write(made: Sequence[Made], requirements: str | None, index: str | None) -> None:
     new = [each for each in made if each.file]
+    if not new and (requirements or index):
+        click.echo("codemod: note: nothing new: what there is of pins and index is left", err=True)
+        return
     if requirements is not None:
         from codemod.index import requirements as lines
         from codemod.replacing import write_atomically

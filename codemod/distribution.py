@@ -11,9 +11,10 @@ from codemod.engine import plan
 from codemod.errors import Refused
 from codemod.locate import TRACES
 from codemod.model import Outcome
+from codemod.textfile import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from codemod.engine import Plan
     from codemod.model import Patch
@@ -41,8 +42,15 @@ class Built:
         return sha256(self.data).hexdigest()
 
 
+# What an installer puts over the file (`.data` of PEP 427), and its compiled forms.
+OVER = (
+    rf"^[^/]+\.data/.*{re.escape(TARGET)}$"
+    rf"|^{re.escape(CLUSTERS)}(?:__pycache__/)?cloud_tpu_cluster\.[^/]*(?<=\.py[co])$"
+)
+
+
 def plans_of(
-    names: Iterable[str], read: Callable[[str], bytes], patches: Sequence[Patch]
+    names: Collection[str], read: Callable[[str], bytes], patches: Sequence[Patch]
 ) -> dict[str, Plan]:
     """What the patches do to each file that holds such code; the well-known one comes first.
 
@@ -51,6 +59,9 @@ def plans_of(
     """
     beside = re.compile(re.escape(CLUSTERS) + r"[^/]+\.py")
     inside = [name for name in names if beside.fullmatch(name)]
+    for name in names:
+        if re.search(OVER, name):
+            raise Refused(f"{show(name)}: would lie over what is patched, or run in its place")
     if TARGET not in inside:
         raise Refused(f"has no {TARGET}")
     found = {name: read(name) for name in [TARGET, *(n for n in inside if n != TARGET)]}

@@ -78,5 +78,9 @@ def _patch(patch: Patch, diff: str) -> Applied:
 
 
 def _time(when: tuple[int, ...]) -> datetime:
+    """The time of a member; some archivers write one that is none, such as month 0."""
     year, month, day, hour, minute, second = when
-    return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return datetime(1980, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from codemod.distribution import Built, plans_of
 from codemod.errors import Refused
-from codemod.textfile import show
+from codemod.textfile import LARGEST, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,8 @@ class SdistFile:
         member = self._members.get(self.top + name)
         if member is None or not member.isreg() or member.issparse():
             raise Refused(f"has no regular file {show(name)}")
+        if member.size > LARGEST:
+            raise Refused(f"{show(name)}: is larger than {LARGEST >> 20} MiB")
         return self.tar[member.offset_data : member.offset_data + member.size]
 
     def replaced(self, contents: dict[str, bytes]) -> bytes:
@@ -97,8 +99,10 @@ def _members(tar: bytes) -> dict[str, TarInfo]:
         name = member.name
         if name in found:
             raise Refused(f"{show(name)}: is there twice")
-        if name.startswith("/") or ".." in name.split("/"):
-            raise Refused(f"{show(name)}: leads out of the sdist")
+        if {"", ".", ".."} & {*name.split("/")}:
+            raise Refused(f"{show(name)}: leads out of the sdist, or to a file by another name")
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            raise Refused(f"{show(name)}: is a device")
         found[name] = member
     return found
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LABEL = "skipmds.1"  # the series of patches and its revision
 SBOM = "sboms/codemod.cdx.json"  # in the dist-info (PEP 770)
+LATEST = 4354819198  # the last second, an even one, that an archive can tell
 VERSION = rb"(?m)^(Version:[ \t]*)(\S+)([ \t]*\r?)$"
 NAME = rb"(?mi)^Name:[ \t]*(\S+)[ \t]*\r?$"
 
@@ -85,8 +86,8 @@ def _metadata(wheel: WheelFile, version: str) -> bytes:
 
 
 def _date(epoch: int) -> tuple[int, ...]:
-    """The time of a member, which begins in 1980 and has no zone."""
-    return max(time.gmtime(epoch)[:6], (1980, 1, 1, 0, 0, 0))
+    """The time of a member, from 1980 to 2107 and without a zone."""
+    return max(time.gmtime(min(epoch, LATEST))[:6], (1980, 1, 1, 0, 0, 0))
 
 
 class _Making:
@@ -116,8 +117,9 @@ class _Making:
         self._fresh[new] = content
 
     def add(self, name: str, content: bytes) -> None:
-        """Add a member to the dist-info."""
+        """Add a member to the dist-info; one of that name, of an earlier run, is replaced."""
         new = f"{self._info}/{name}"
+        self._members.pop(f"{self._wheel.dist_info}/{name}", None)
         self._members[new] = member(new, content, self._template, self._when)
         self._fresh[new] = content
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from codemod.errors import Refused
 from codemod.record import Record, digest
+from codemod.textfile import LARGEST as SOURCE
 from codemod.textfile import show
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 30  # bytes of a wheel, and of all its members unpacked
 CHUNK = 1 << 20
+UNICODE_PATH = 0x7075  # a field with another name, which not every program takes
 MANY, FAR = 0xFFFF, 0xFFFFFFFF  # what the fields of ZIP hold at most; ZIP64 goes on from there
 ENCRYPTED, DESCRIPTOR, UTF8 = 0x1, 0x8, 0x800
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
@@ -86,6 +88,8 @@ class WheelFile:
         member = self.by_name[name]
         if stat.S_ISLNK(member.info.external_attr >> 16):
             raise Refused(f"{show(name)}: is a symbolic link")
+        if member.info.file_size > SOURCE:
+            raise Refused(f"{show(name)}: is larger than {SOURCE >> 20} MiB")
         return member.content()
 
     def _checked_record(self) -> Record:
@@ -178,12 +182,20 @@ def _member(data: bytes, info: zipfile.ZipInfo) -> Member:
         raise Refused(f"{name}: has no header where the directory says")
     _, flags, method, *_, length, extra = struct.unpack("<4xHHHHHLLLHH", data[start : start + 30])
     own = data[start + 30 : start + 30 + length]
+    if "\0" in info.orig_filename or UNICODE_PATH in _kinds(info.extra):
+        raise Refused(f"{name}: has another name for some programs")
     if own != info.orig_filename.encode("utf-8" if flags & UTF8 else "cp437", "replace"):
         raise Refused(f"{name}: is called otherwise in its own header")
     if flags & (ENCRYPTED | 0x40 | 0x2000) or info.flag_bits & ENCRYPTED:
         raise Refused(f"{name}: is encrypted")
     if info.compress_type not in METHODS or method != info.compress_type:
         raise Refused(f"{name}: is compressed in a way that wheels are not")
+    told = struct.unpack("<LLL", data[start + 14 : start + 26])
+    meant = (info.CRC, info.compress_size, info.file_size)
+    if not flags & DESCRIPTOR and any(a not in (b, FAR) for a, b in zip(told, meant, strict=True)):
+        raise Refused(f"{name}: its own header tells of another content")
+    if info.is_dir() and info.file_size:
+        raise Refused(f"{name}: is a folder with content")
     begin = start + 30 + length + extra
     raw = memoryview(data)[begin : begin + info.compress_size]
     if len(raw) < info.compress_size:
@@ -204,8 +216,20 @@ def _check_whole(data: bytes, archive: zipfile.ZipFile, members: list[Member]) -
             place += _descriptor(data, place, info)
     if place != archive.start_dir or not data.endswith(archive.comment):
         raise Refused("holds bytes that belong to no member, or to two")
-    if data[len(data) - 22 - len(archive.comment) :][:4] != b"PK\5\6":
+    end = data[len(data) - 22 - len(archive.comment) :][:12]
+    if end[:4] != b"PK\5\6":
         raise Refused("goes on after its end")
+    disk, first, here, count = struct.unpack("<4H", end[4:])
+    if disk or first or here != count or count not in (len(members), MANY):
+        raise Refused("its end tells of another number of members")
+
+
+def _kinds(extra: bytes) -> Iterator[int]:
+    """The kinds of the extra fields."""
+    while len(extra) >= 4:
+        kind, length = struct.unpack("<HH", extra[:4])
+        yield kind
+        extra = extra[4 + length :]
 
 
 def _descriptor(data: bytes, place: int, info: zipfile.ZipInfo) -> int:

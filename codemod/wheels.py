@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,7 +87,11 @@ def make(
             made.append(each)
         return made
     with ProcessPoolExecutor(min(jobs, len(wheels))) as pool:
-        for each in pool.map(one, wheels):
+        for wheel, future in [(wheel, pool.submit(one, wheel)) for wheel in wheels]:
+            try:
+                each = future.result()
+            except BrokenExecutor:  # a process was killed: the work is done here
+                each = one(wheel)
             done(each)
             made.append(each)
     return made

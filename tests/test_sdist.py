@@ -168,6 +168,9 @@ def test_hostile_ones_are_refused_for_their_own_reason() -> None:
         (packed(one, info, target, target), f"{TOP}/{MEMBER}: is there twice"),
         (packed(one, info, target, (f"{TOP}/../../x", b"")), "leads out of the sdist"),
         (packed(one, info, target, (f"/{TOP}/x", b"")), "leads out of the sdist"),
+        (packed(one, info, target, (f"{TOP}//{MEMBER}", b"")), "by another name"),
+        (packed(one, info, target, (f"{TOP}/./{MEMBER}", b"")), "by another name"),
+        (packed(one, info, (target[0], b"#" * (1 << 22 | 1))), "is larger than 4 MiB"),
         (packed(one, info), f"has no {MEMBER}"),
         (packed(one, target), "has no regular file PKG-INFO"),
         (packed(one, (info[0], INFO.replace(b": jax", b": jaxlib")), target), "is not that of one"),
@@ -184,6 +187,15 @@ def test_a_target_that_is_a_link_is_none(kind: bytes) -> None:
     link = tarfile.TarInfo(f"{TOP}/{MEMBER}")
     link.type, link.linkname = kind, f"{TOP}/jax/x.py"
     assert f"has no {MEMBER}" in refusal(gzip.compress(tarred((*GOOD[:2], GOOD[3]), link)))
+
+
+def test_a_device_is_refused() -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        device = tarfile.TarInfo(f"{TOP}/device")
+        device.type = tarfile.CHRTYPE
+        archive.addfile(device)
+    assert "is a device" in refusal(gzip.compress(out.getvalue()))
 
 
 def test_a_size_in_an_extended_header_is_refused() -> None:

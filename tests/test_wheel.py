@@ -8,9 +8,11 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import zipfile
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from installer.sources import WheelFile as Installable
 from jsonschema import Draft202012Validator
 
+from codemod import wheels
 from codemod.cli import cli
 from codemod.engine import plan
 from codemod.registry import load
@@ -386,3 +389,58 @@ def test_record_keeps_its_order(all_of_them: Path) -> None:
     digest = {row[0]: row[1] for row in new}[MEMBER].partition("=")[2]
     made = hashlib.sha256(plan(source("0.8.0"), PATCHES).after).digest()
     assert base64.urlsafe_b64decode(digest + "=") == made
+
+
+def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
+    given = tmp_path / wheel("0.8.0").name
+    given.write_bytes(wheel("0.8.0").read_bytes())
+    result = run(given, "-o", tmp_path / "new", "--no-verify", "--requirements", given)
+    assert result.exit_code == 2
+    assert "would replace what is read" in result.stderr
+    assert given.read_bytes() == wheel("0.8.0").read_bytes()
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_file_once_and_two_of_one_name_not_at_all(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / wheel("0.8.0").name).write_bytes(wheel("0.8.0").read_bytes())
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "a")
+    result = run(tmp_path / "a", link, "-o", tmp_path / "new", "--no-verify")
+    assert (result.exit_code, "1 wheel: 1 made" in result.stdout) == (0, True), result.stdout
+    result = run(tmp_path / "a", tmp_path / "b", "-o", tmp_path / "new", "--no-verify")
+    assert result.exit_code == 2
+    assert "are called the same" in result.stderr
+
+
+def test_where_nothing_is_new_pins_and_index_stay(all_of_them: Path, tmp_path: Path) -> None:
+    pins = tmp_path / "jax.txt"
+    pins.write_text("jax==0.8.0 # mine\n")
+    result = run(patched("0.8.0", all_of_them), "-o", tmp_path, "--requirements", pins)
+    assert result.exit_code == 0
+    assert "nothing new" in result.stderr
+    assert pins.read_text() == "jax==0.8.0 # mine\n"
+
+
+def killed(path: Path, order: wheels.Order) -> wheels.Made:
+    """Make a wheel, but in a process of its own be killed, as where memory runs out."""
+    if parent_process():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return wheels._made(path, order)
+
+
+def test_a_killed_process_loses_no_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = wheels.Order(
+        folder=str(tmp_path),
+        label=LABEL,
+        ids=(),
+        patch_folders=(),
+        force=False,
+        verify=False,
+        epoch=None,
+    )
+    monkeypatch.setattr(wheels, "_make", killed)
+    made = wheels.make([wheel("0.8.0"), wheel("0.7.2")], order, jobs=2)
+    assert [each.version for each in made] == [f"0.8.0+{LABEL}", f"0.7.2+{LABEL}"]
+    assert all(Path(each.file).exists() for each in made)

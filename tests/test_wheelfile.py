@@ -292,3 +292,79 @@ def test_a_bomb_takes_neither_memory_nor_time(good: bytes) -> None:
 def test_a_count_of_members_that_is_no_number() -> None:
     assert "no archive" in why(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 9, 9, 9, 9, 0))
     assert "no archive" in why(b"")
+
+
+# What two programs, or an installer and we, would read in two ways.
+
+
+def with_member(good: bytes, name: str, content: bytes = b"") -> bytes:
+    return packed(recorded({**contents(good), name: content}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"jax-0.8.0.data/purelib/{MEMBER}",
+        f"jax-0.9.0.data/platlib/{MEMBER}",
+        "jax/_src/clusters/__pycache__/cloud_tpu_cluster.cpython-312.pyc",
+        "jax/_src/clusters/cloud_tpu_cluster.pyc",
+    ],
+)
+def test_what_would_lie_over_the_file_or_run_in_its_place(name: str, good: bytes) -> None:
+    assert "would lie over what is patched" in why(with_member(good, name, b"x"))
+    beside = name.replace("cloud_tpu_cluster", "slurm_cluster")
+    assert make(with_member(good, beside, b"x"))
+
+
+def test_names_that_programs_read_in_two_ways(good: bytes) -> None:
+    cut = with_member(good, "jax/evil_x.py").replace(b"jax/evil_x.py", b"jax/evil\0x.py")
+    assert "another name for some programs" in why(cut)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in recorded({**contents(good), "jax/odd.py": b""}).items():
+            info = zipfile.ZipInfo(name)
+            if name == "jax/odd.py":
+                path = b"\1" + struct.pack("<L", zlib.crc32(b"jax/odd.py")) + b"jax/evil.py"
+                info.extra = struct.pack("<HH", 0x7075, len(path)) + path
+            archive.writestr(info, content)
+    assert "another name for some programs" in why(out.getvalue())
+
+
+def test_headers_that_disagree_on_sizes_and_numbers(good: bytes) -> None:
+    bent = bytearray(good)
+    bent[14] ^= 1  # the checksum in the header of the first member
+    assert "its own header tells of another content" in why(bytes(bent))
+    bent = bytearray(good)
+    bent[-12] -= 1  # the number of members, on this disk and in all, by the end of the archive
+    bent[-14] -= 1
+    assert "another number of members" in why(bytes(bent))
+    assert "folder with content" in why(with_member(good, "jax/folder/", b"x"))
+
+
+def test_what_is_read_is_bounded(good: bytes) -> None:
+    large = {**contents(good), MEMBER: b"x = 1\n" * 1_000_000}
+    assert "is larger than 4 MiB" in why(packed(recorded(large)))
+
+
+def test_a_time_that_is_none_and_one_past_the_end(good: bytes) -> None:
+    """Some archivers write month 0; an archive ends in 2107."""
+    zero = bytearray(good)
+    with zipfile.ZipFile(io.BytesIO(good)) as archive:
+        at = archive.getinfo(f"{INFO}/METADATA").header_offset
+    zero[at + 12 : at + 14] = b"\0\0"
+    central = good.rindex(f"{INFO}/METADATA".encode()) - 46
+    zero[central + 14 : central + 16] = b"\0\0"
+    assert make(bytes(zero))
+    late = build(good, NAME, PATCHES, epoch=10**20).data
+    with zipfile.ZipFile(io.BytesIO(late)) as archive:
+        times = {info.date_time[0] for info in archive.infolist()}
+    assert 2107 in times
+
+
+def test_what_was_patched_before_has_one_bill_of_materials(good: bytes) -> None:
+    first = build(good, NAME, PATCHES[:1])
+    second = build(first.data, first.name, PATCHES, force=True)
+    names = [member.name for member in WheelFile(second.data).members]
+    assert [name for name in names if "sboms/" in name] == [
+        f"jax-0.8.0+{LABEL}.{LABEL}.dist-info/sboms/codemod.cdx.json"
+    ]
