@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,5 +34,5 @@ def _of(stem: str, folder: Path) -> Iterator[Path]:
         return
     for name in names:
         tag = name.removeprefix(f"{stem}.").removesuffix(".pyc")
-        if name == f"{stem}.{tag}.pyc" and tag.split(".")[1:] in ([], ["opt-1"], ["opt-2"]):
+        if name == f"{stem}.{tag}.pyc" and re.fullmatch(r"[^.]*(?:\.opt-[0-9A-Za-z]+)?", tag):
             yield folder / name

@@ -103,7 +103,7 @@ class InstalledTree(FolderTree):
         if not path.exists():
             return None
         try:
-            return Record(read_regular(path))
+            return Record(read_regular(path), self._site.as_posix())
         except Refused as error:
             place = f"line {error.line}: " if error.line else ""
             raise Refused(f"{show(path)}: {place}{error.why}") from error
@@ -116,7 +116,11 @@ class InstalledTree(FolderTree):
             raise Refused(f"{show(place)}: {error.why}") from error
 
     def _name(self, path: Path) -> str:
-        """A file as RECORD names it: from the folder of packages, with slashes."""
+        """A file as RECORD names it: from the folder of packages, with slashes.
+
+        A link is listed by its own name, and not by that of the file that it leads to.
+        """
+        path = self._located.get(path, path)
         inside = path.is_relative_to(self._site)
         return (path.relative_to(self._site) if inside else path).as_posix()
 

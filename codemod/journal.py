@@ -140,17 +140,22 @@ def _entries(journal: Path) -> list[dict[str, Any]]:
 
     try:
         entries = json.loads(read_regular(journal))["changes"]
-        return [
-            {key: entry[key] for key in ("path", "before_sha256", "after")} for entry in entries
-        ]
-    except (ValueError, KeyError, TypeError) as error:
+        return [_entry(**entry) for entry in entries]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CodemodError(f"{show(journal)}: not written by codemod: remove it") from error
+
+
+def _entry(path: str, before_sha256: str | None, after: str | None) -> dict[str, Any]:
+    from base64 import b64decode
+
+    content = None if after is None else b64decode(after, validate=True)
+    if "\0" in path:
+        raise ValueError
+    return {"path": path, "before_sha256": before_sha256, "after": content}
 
 
 def _found(folder: Path, entry: dict[str, Any], root: Path, stems: set[str]) -> Change:
     """What an entry stands for now: from the content that there is to the one that was meant."""
-    from base64 import b64decode
-
     journal, whole = folder / NAME, folder / entry["path"]
     try:
         path: Path = whole.parent.resolve() / whole.name
@@ -158,7 +163,7 @@ def _found(folder: Path, entry: dict[str, Any], root: Path, stems: set[str]) -> 
     except (OSError, RuntimeError) as error:
         why = reason(error) if isinstance(error, OSError) else "is a loop of links"
         raise Refused(f"{show(journal)}: {show(whole)}: {why}") from error
-    after = None if entry["after"] is None else b64decode(entry["after"])
+    after = entry["after"]
     if not (_is_bytecode(path, stems) and after is None) and not _is_ours(path, here, limit):
         why = f"names {show(path)}, which no run changes from here: remove the note"
         raise CodemodError(f"{show(journal)}: {why}")

@@ -71,7 +71,7 @@ def loads(data: bytes) -> dict[str, Entry]:
         if receipt["version"] != 1:
             raise Refused(f"a receipt of version {receipt['version']}: use a newer codemod")
         return {path: _entry(file) for path, file in receipt["files"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Refused("a receipt that is damaged: reinstall jax to undo") from error
 
 

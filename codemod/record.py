@@ -40,8 +40,13 @@ class Row:
 class Record:
     """The rows of one RECORD. `bytes()` gives the file; rows not touched are byte-identical."""
 
-    def __init__(self, data: bytes) -> None:
-        """Read the rows; raises Refused, with the line, where they are not such rows."""
+    def __init__(self, data: bytes, site: str = "") -> None:
+        """Read the rows; raises Refused, with the line, where they are not such rows.
+
+        `site` is the folder that their paths start from: a row may be absolute or lead out of it
+        and into it again.
+        """
+        self._site = site
         self.rows = list(_rows(data))
 
     def __bytes__(self) -> bytes:
@@ -49,8 +54,11 @@ class Record:
 
     def of(self, path: str) -> list[Row]:
         """The rows of a file: none, one, or several where an installer wrote it twice."""
-        wanted = posixpath.normpath(path)
-        return [row for row in self.rows if posixpath.normpath(row.path) == wanted]
+        wanted = self._whole(path)
+        return [row for row in self.rows if self._whole(row.path) == wanted]
+
+    def _whole(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._site, path))
 
     def update(self, path: str, content: bytes) -> None:
         """Make all rows of a file true of its new content: a hash or size it lacks stays away."""

@@ -46,6 +46,8 @@ class FolderTree:
     def __init__(self, root: Path, *, replace_links: bool = False) -> None:
         self._root = self._limit = root  # where paths start, and what nothing may lead out of
         self._replace_links = replace_links
+        self._located: dict[Path, Path] = {}  # where a file was found, by its real path
+        self._asked: dict[Path, Path] = {}  # as it was called then
         self._seen: dict[Path, bytes] = {}
         self._staged: dict[Path, bytes] = {}
         self._patches: dict[Path, dict[str, str]] = {}
@@ -109,8 +111,13 @@ class FolderTree:
         return [
             Change(path=path, before=read_regular(path), after=None)
             for change in changes
-            for path in compiled(change.path)
+            for path in self._compiled(change.path)
         ]
+
+    def _compiled(self, real: Path) -> list[Path]:
+        """Bytecode lies beside the name by which Python found the file, which may be a link."""
+        names = (real, self._located.get(real, real), self._asked.get(real, real))
+        return list(dict.fromkeys(path for name in dict.fromkeys(names) for path in compiled(name)))
 
     def _real(self, path: str) -> Path:
         whole = self._root / path
@@ -122,6 +129,7 @@ class FolderTree:
         except RuntimeError as error:  # before Python 3.13
             raise Refused(f"{show(whole)}: is a loop of links") from error
         if real.is_relative_to(limit):
+            self._located[real], self._asked[real] = above / whole.name, whole.absolute()
             return real
         if self._replace_links and whole.is_symlink() and above.is_relative_to(limit):
             return above / whole.name

@@ -351,3 +351,51 @@ def test_a_link_out_of_the_target_is_replaced_only_on_demand(site: Path, tmp_pat
     assert (site / MEMBER).read_bytes() == FIXED
     assert cache.read_bytes() == source(VERSION)
     assert disagreeing(site) == []
+
+
+def test_a_link_within_the_target_is_listed_and_compiled_by_its_own_name(
+    site: Path, tmp_path: Path
+) -> None:
+    """As where an environment links into a store that lies below the same folder."""
+    store = tmp_path / "store" / "abcdef.py"
+    store.parent.mkdir()
+    shutil.move(site / MEMBER, store)
+    (site / MEMBER).symlink_to(store)
+    result = run("apply", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert store.read_bytes() == FIXED
+    assert disagreeing(site) == []
+    assert not (site / COMPILED).exists()
+    assert json.loads(receipt(site).read_text())["files"].keys() == {MEMBER}
+
+
+@pytest.mark.parametrize("form", ["absolute", "around"])
+def test_a_row_that_names_the_file_in_another_way_is_its_row(site: Path, form: str) -> None:
+    name = f"{site}/{MEMBER}" if form == "absolute" else f"../{site.name}/{MEMBER}"
+    path = info(site) / "RECORD"
+    path.write_bytes(path.read_bytes().replace(f"{MEMBER},".encode(), f"{name},".encode()))
+    before = path.read_bytes()
+    assert run("apply", site).exit_code == 0
+    [row] = [row for row in Record(path.read_bytes()).rows if row.path == name]
+    assert row.agrees(FIXED)
+    assert run("revert", site).exit_code == 0
+    assert path.read_bytes() == before
+
+
+def test_bytecode_of_any_optimisation_and_by_a_linked_prefix(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(site)
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(cache))
+    folder = cache.joinpath(*link.parts[1:], *MEMBER.split("/")[:-1])
+    folder.mkdir(parents=True)
+    odd = [
+        (site / COMPILED).with_name("cloud_tpu_cluster.cpython-311.opt-3.pyc"),
+        folder / "cloud_tpu_cluster.cpython-312.opt-x.pyc",
+    ]
+    for path in odd:
+        path.write_bytes(b"old code")
+    assert run("apply", link).exit_code == 0
+    assert not any(path.exists() for path in odd)

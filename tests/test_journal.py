@@ -80,7 +80,18 @@ def test_what_others_changed_since_is_theirs(
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[]", b'{"changes": 1}', b'{"changes": [{"path": "a"}]}', b"\xff"]
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"changes": 1}',
+        b'{"changes": [{"path": "a"}]}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"changes": [{"path": 5, "before_sha256": null, "after": "AAAA"}]}',
+        b'{"changes": [{"path": "x.py", "before_sha256": null, "after": "A"}]}',
+        b'{"changes": [{"path": "x\\u0000.py", "before_sha256": null, "after": "AAAA"}]}',
+    ],
 )
 def test_a_note_that_is_none_of_ours(tmp_path: Path, content: bytes) -> None:
     (tmp_path / NAME).write_bytes(content)

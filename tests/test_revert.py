@@ -69,7 +69,14 @@ def test_a_patched_file_without_a_receipt_is_not_guessed_at(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", b"[]", b'{"version": 1, "files": {"a": {}}}', b'{"version": 9, "files": {}}']
+    "content",
+    [
+        b"{",
+        b"[]",
+        b'{"version": 1, "files": {"a": {}}}',
+        b'{"version": 9, "files": {}}',
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_receipt_is_refused(site: Path, content: bytes) -> None:
     receipt(site).write_bytes(content)
