@@ -21,6 +21,7 @@ from codemod.textfile import unified_diff  # noqa: E402
 from codemod.verify import verify_module  # noqa: E402
 from tests.releases import AFFECTED, ALL, NOT_AFFECTED, source  # noqa: E402
 from tests.tools.bench_audit import audits  # noqa: E402
+from tests.tools.bench_wheels import wheels  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,3 +159,5 @@ if __name__ == "__main__":
         reach(Path(temporary))
     say()
     audits(TOOL / "bin")
+    say()
+    wheels(TOOL / "bin")
