@@ -19,10 +19,9 @@ VIEWS = frozenset("keys items values copy __iter__ __len__".split())
 
 
 def is_changing(path: str) -> bool:
-    """Whether this is a method of `os.environ`, or a function of `os`, that writes to it."""
+    """Whether this is a method of `os.environ` that writes to it; `os.putenv` does not."""
     name = path.removeprefix(f"{LIVE}.")
-    written = name != path and name not in READING_METHODS
-    return written or path in ("os.putenv", "os.unsetenv") or path.startswith(f"{BYTES}.")
+    return (name != path and name not in READING_METHODS) or path.startswith(f"{BYTES}.")
 
 
 def is_environment(value: Value) -> bool:
