@@ -227,7 +227,7 @@ def _is_right(answer: Answer, key: str, unset: Answer) -> bool:
     return all(value.truth() is False for value in answer.returns)
 
 
-def _origins(answer: Answer) -> set[str]:
+def _origins(answer: Answer) -> set[int | str]:
     return {v.origin if isinstance(v, reach.Text) else type(v).__name__ for v in answer.returns}
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import codecs
 
 import pytest
 
+from codemod import reach
 from codemod.engine import find, plan
 from codemod.model import Evidence, Finding, Guard, Outcome, Reason, Status
 from codemod.reach import NOT, SURE, File, judge
 from codemod.reach.state import MAYBE
+from codemod.reach.values import Const
 from codemod.registry import load
 from tests.corpus_cases import cases
 
@@ -60,7 +63,7 @@ def _points_into(source: str, found: Finding) -> bool:
     if found.status in (Status.AFFECTED, Status.FIXED):
         shown = [(e.line, e.text) in stands for e in found.evidence]
     else:
-        shown = [1 <= e.line <= source.count("\n") + 1 for e in found.evidence]
+        shown = [bool(e.text) and 1 <= e.line <= source.count("\n") + 1 for e in found.evidence]
     return bool(shown) and all(shown)
 
 
@@ -300,15 +303,15 @@ def test_more_paths_than_can_be_walked_end_in_drifted() -> None:
     tests = "".join(f"if os.environ.get('V{n}'):\n    v{n} = 1\n" for n in range(20))
     found = find(body(f"{tests}return None").encode(), PATCH)
     assert (found.status, found.reason) == (Status.UNDER_INVESTIGATION, Reason.DRIFTED)
-    assert "more paths" in found.evidence[0].text
+    assert (found.evidence[0].line, "more paths" in found.evidence[0].text) == (1, True)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "x = 'a'\nfor _ in range(60):\n    x = x + x\nreturn x",
-        "return '%999999999d' % 1",
-        "return '{:>999999999}'.format(1)",
+        "return '%999999999999d' % 1",
+        "return '{:>999999999999}'.format(1)",
         "return get_tpu_env_value(key)",
         "return " + "+".join(["key"] * 300),
         "f = lambda g: g(g)\nreturn f(f)",
@@ -321,7 +324,34 @@ def test_odd_code_ends_and_raises_nothing(text: str) -> None:
     assert said(body(text)).startswith("under_investigation")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["'x'.encode('of_this_test')", "b'x'.decode('of_this_test')", "str(b'x', 'of_this_test')"],
+)
+def test_no_codec_is_run(text: str) -> None:
+    asked: list[str] = []
+    codecs.register(asked.append)
+    try:
+        assert (
+            said(body(f"if {SET}:\n    return None\n{text}\nreturn get_metadata(key)")) == PRESENCE
+        )
+    finally:
+        codecs.unregister(asked.append)
+    assert "of_this_test" not in asked
+
+
 # Questions to a file.
+
+
+def test_all_that_is_named_is_there() -> None:
+    assert all(hasattr(reach, name) for name in reach.__all__)
+
+
+def test_what_a_function_is_known_to_return() -> None:
+    tree = ast.parse(body("return get_metadata(key)"))
+    answer = next(iter(File(tree, results={"get_metadata": "x"}).ask(NAMES, None).values()))
+    assert [value.value for value in answer.returns if isinstance(value, Const)] == ["x"]
+    assert answer.possible == NOT
 
 
 def ask(text: str, skip: str | None, key: str = "absent") -> tuple[int, int]:

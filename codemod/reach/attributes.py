@@ -148,13 +148,9 @@ class Attributes(Operators):
     def _write(self, holder: Value, index: Value, value: Value | None, state: State) -> list[State]:
         if environment.is_environment(holder):
             if value is None:
-                steps = environment.read(self.world, state, holder, "__getitem__", [index])
-            else:
-                steps = [(state, value)]
-            for here, _ in steps:
-                if here.flow == GO:
-                    environment.write(here, holder, index, value)
-            return [here for here, _ in steps]
+                return [s for s, _ in environment.read(self.world, state, holder, "pop", [index])]
+            environment.write(state, holder, index, value)
+            return [state]
         if holder.is_none() or isinstance(holder, (Const, Text)) or _is_tuple(holder):
             return [state.raises(TypeError)]
         environment.forget(state, holder, kept=value is None or value.inert())

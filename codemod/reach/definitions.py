@@ -227,6 +227,8 @@ class Definitions(Comprehensions):
             ran = self.run(node.body, here)
             self.scope = before
             for path in ran:
+                if path.flow == GO and not cls.possible:
+                    path.raises(TypeError)
                 done = self._decorate_class(node, cls, decorators, path)
                 for end in done:
                     if end.flow == GO:
@@ -277,7 +279,7 @@ class Definitions(Comprehensions):
 
 def _is_changed_in_place(value: Value) -> bool:
     is_list = isinstance(value, Sequence) and value.is_changeable()
-    return is_list or environment.is_environment(value)
+    return is_list or environment.is_environment(value) or environment.is_live(value)
 
 
 def _is_attribute(target: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Arguments
 
 Steps = list[tuple[State, Value]]
-LIVE = "os.environ"
+LIVE, BYTES = "os.environ", "os.environb"  # two ways to the same variables
 READS = frozenset("get __getitem__ __contains__ pop setdefault".split())
 VIEWS = frozenset("keys items values copy __iter__ __len__".split())
 
 
 def is_changing(path: str) -> bool:
-    """Whether this is a method of `os.environ`, or a function of `os`, that writes to it."""
+    """Whether this is a method of `os.environ` that writes to it; `os.putenv` does not."""
     name = path.removeprefix(f"{LIVE}.")
-    written = name != path and name not in READING_METHODS
-    return written or path in ("os.putenv", "os.unsetenv") or path.startswith("os.environb")
+    return (name != path and name not in READING_METHODS) or path.startswith(f"{BYTES}.")
 
 
 def is_environment(value: Value) -> bool:
@@ -30,6 +29,11 @@ def is_environment(value: Value) -> bool:
     if isinstance(value, External):
         return value.path == LIVE
     return isinstance(value, (EnvironmentCopy, Mapping))
+
+
+def is_live(value: Value) -> bool:
+    """Whether what is written into the value is in `os.environ` then."""
+    return isinstance(value, External) and value.path in (LIVE, BYTES)
 
 
 class Lookup:
@@ -187,7 +191,7 @@ def forget(state: State, source: Value, *, kept: bool = False) -> None:
         state.change_everywhere(source, Opaque(inert=kept and source.inert()))
     elif isinstance(source, EnvironmentCopy):
         state.change_everywhere(source, inert())
-    elif is_environment(source):
+    elif is_live(source):
         state.skip = inert()
         state.wrote_key = None
     else:

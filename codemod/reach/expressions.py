@@ -129,7 +129,7 @@ class Expressions(Base):
             and isinstance(operation, (ast.Is, ast.IsNot))
         ):
             none = truth is isinstance(operation, ast.Is)
-            self._narrow(left.id, state, none=none, truth=False if none else None)
+            self._narrow(left.id, state, none=none, truth=None)
 
     def _narrow(self, name: str, state: State, *, none: bool | None, truth: bool | None) -> None:
         value = self.resolve(name, self.scope, state)

@@ -10,9 +10,9 @@ from codemod.reach.base import ROUND_LIMIT
 from codemod.reach.containers import Sequence
 from codemod.reach.definitions import Definitions, Paths
 from codemod.reach.patterns import match_case
-from codemod.reach.scopes import CHANGING, bound_names, changed_in_place
+from codemod.reach.scopes import bound_names, changed_in_place
 from codemod.reach.state import BREAK, CONTINUE, GO, NOT, RETURN, STOP, State
-from codemod.reach.values import External, Opaque, inert
+from codemod.reach.values import Opaque, inert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Statements
@@ -25,19 +25,13 @@ Loop = ast.While | ast.For | ast.AsyncFor
 
 
 class Changes:
-    """What a loop changes from round to round: names, containers, perhaps the environment."""
+    """What a loop changes from round to round by name."""
 
-    __slots__ = ("bound", "environment", "in_place")
+    __slots__ = ("bound", "in_place")
 
     def __init__(self, node: Loop) -> None:
-        inner = [*ast.walk(node)]
         self.bound = bound_names([node])
-        self.in_place = {changed_in_place(one) for one in inner}
-        self.environment = any(
-            isinstance(one, ast.Subscript | ast.Attribute)
-            and (not isinstance(one.ctx, ast.Load) or getattr(one, "attr", "") in CHANGING)
-            for one in inner
-        )
+        self.in_place = {changed_in_place(one) for one in ast.walk(node)}
 
 
 class Flow(Definitions):
@@ -226,8 +220,6 @@ class Flow(Definitions):
             if name in changes.in_place or name in written or (of_object and name in attributes):
                 environment.forget(state, state.heap[place])
                 state.heap[place] = Opaque()
-        if changes.environment:
-            environment.forget(state, External(environment.LIVE))
 
     def _For(self, node: ast.For | ast.AsyncFor, state: State) -> Paths:  # noqa: N802
         paths: Paths = []

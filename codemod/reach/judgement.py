@@ -232,7 +232,7 @@ def _delegates(statement: ast.stmt, node: FunctionNode) -> bool:
     if not isinstance(called, ast.Call) or isinstance(node, ast.Lambda):
         return False
     name = called.func.attr if isinstance(called.func, ast.Attribute) else None
-    return name is not None and name.lstrip("_") == node.name.lstrip("_")
+    return name is not None and name.removeprefix("_") == node.name.removeprefix("_")
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

@@ -101,7 +101,7 @@ class Library(Attributes):
             return self._call_environment(live, name, arguments, keywords, node, state)
         if path == "os.getenv":
             return self._call_environment(live, "get", arguments, keywords, node, state)
-        if path in ("os.putenv", "os.unsetenv"):
+        if environment.is_changing(path):
             environment.forget(state, live)
         special = self._special(path, arguments, keywords, node, state)
         if special is not None:

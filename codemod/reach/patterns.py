@@ -69,9 +69,8 @@ def _answer(walk: Definitions, pattern: ast.pattern, subject: Value, state: Stat
     if isinstance(pattern, ast.MatchValue):
         return _equals(walk, pattern.value, subject, state)
     if _is_built_in(pattern) and len(pattern.patterns) == 1:
-        whole = ast.MatchClass(pattern.cls, [], pattern.kwd_attrs, pattern.kwd_patterns)
         inner = _answer(walk, pattern.patterns[0], subject, state)
-        return _all([_is_a(whole, subject), inner])  # `str(x)`: x is the string itself
+        return _all([_is_of(pattern, subject), inner])  # `str(x)`: x is the string itself
     return _is_a(pattern, subject)
 
 
@@ -93,10 +92,13 @@ def _is_a(pattern: ast.pattern, subject: Value) -> bool | None:
     """
     if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
         return False if isinstance(subject, (Const, Text)) else None
-    if not _is_built_in(pattern) or pattern.patterns or pattern.kwd_patterns:
-        return None
+    return _is_of(pattern, subject) if _is_built_in(pattern) and not pattern.patterns else None
+
+
+def _is_of(pattern: ast.MatchClass, subject: Value) -> bool | None:
+    """Whether the subject is of a built-in class, whatever stands in its brackets by position."""
     kind = _BUILTIN_CLASSES[ast.unparse(pattern.cls)]
-    if not isinstance(subject, (Const, Text)):
+    if pattern.kwd_patterns or not isinstance(subject, (Const, Text)):
         return None
     return kind is str if isinstance(subject, Text) else isinstance(subject.value, kind)
 

@@ -149,7 +149,7 @@ class File:
         under the name that is the first argument: `absent`, `empty` or `present`; None for
         functions without such an argument. Raises `TooManyPaths` past the budget.
         """
-        self._walker.start_over(self._known.changed(skip, key or "absent"))
+        self._walker.start_over(self._known.changed(skip, key))
         names = [*functions]
         first, later = self._walk(names, key, self._states), Walked()
         entered = {*self._walker.entered}

@@ -115,7 +115,7 @@ class Writes:
             if kind in _FUNCTIONS:
                 function = node
             for field in node._fields:
-                held = getattr(node, field, None)
+                held = getattr(node, field)
                 if type(held) is list:
                     stack += [(child, function) for child in held if type(child) not in _LEAVES]
                 elif isinstance(held, ast.AST) and type(held) not in _LEAVES:

@@ -39,7 +39,7 @@ class World:
         self,
         skip: str | None,
         *,
-        key: str = "absent",
+        key: str | None = "absent",
         environment: dict[str, str | None] | None = None,
         names: dict[str, object] | None = None,
         results: dict[str, object] | None = None,
@@ -50,7 +50,7 @@ class World:
         self.names = names or {}
         self.results = results or {}
 
-    def changed(self, skip: str | None, key: str) -> World:
+    def changed(self, skip: str | None, key: str | None) -> World:
         """The same world with another value of the variable, and of the key."""
         return World(
             skip, key=key, environment=self.environment, names=self.names, results=self.results
@@ -58,8 +58,8 @@ class World:
 
     def key_value(self) -> Value | None:
         """What the environment holds under the key, None where it is absent."""
-        kinds = {"absent": None, "empty": Const(""), "present": Text(Text.ENVIRONMENT)}
-        return kinds[self.key]
+        kinds: dict[str | None, Value] = {"empty": Const(""), "present": Text(Text.ENVIRONMENT)}
+        return kinds.get(self.key)
 
 
 class State:
@@ -135,7 +135,7 @@ class State:
         done: Done = {id(old): (old, new)}
         is_container = not isinstance(old, Opaque)
         for place, value in self.heap.items():
-            if value is old or value.holds_unknown() or (is_container and value.parts()):
+            if is_container or value is old or value.holds_unknown():
                 self.heap[place] = value.replaced(old, new, done)
         self.became = self.became | {k: pair for k, pair in done.items() if pair[0] is not pair[1]}
 

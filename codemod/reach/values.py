@@ -82,9 +82,9 @@ class Text(Value):
     """A string that is not known: the key, a value of the environment, or made of them."""
 
     __slots__ = ("origin",)
-    KEY, CHANGED_KEY, ENVIRONMENT, DERIVED = "key", "changed key", "environment", "derived"
+    KEY, CHANGED_KEY, ENVIRONMENT, DERIVED = range(4)
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self, origin: int) -> None:
         self.origin = origin
 
     def truth(self) -> bool | None:
@@ -155,14 +155,14 @@ class Function(Value):
     """A function or lambda of the file, with the scopes around it and what it is bound to."""
 
     __slots__ = ("bound", "closure", "defaults", "kind", "node")
-    PLAIN, STATIC, CLASS, PROPERTY = "plain", "static", "class", "property"
+    PLAIN, STATIC, CLASS, PROPERTY = range(4)
 
     def __init__(
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         closure: tuple[int, ...],
         defaults: dict[str, Value],
-        kind: str = PLAIN,
+        kind: int = PLAIN,
         bound: Value | None = None,
     ) -> None:
         self.node = node
@@ -171,7 +171,7 @@ class Function(Value):
         self.kind = kind
         self.bound = bound
 
-    def seen_as(self, kind: str) -> Function:
+    def seen_as(self, kind: int) -> Function:
         """The same function under `staticmethod`, `classmethod` or `property`."""
         return Function(self.node, self.closure, self.defaults, kind, self.bound)
 
@@ -189,7 +189,7 @@ class Class(Value):
     only the methods are known.
     """
 
-    __slots__ = ("bases", "made", "name", "order", "scope")
+    __slots__ = ("bases", "made", "name", "order", "possible", "scope")
 
     def __init__(
         self, name: str, scope: int, bases: tuple[Value, ...], *, made: bool = False
@@ -199,7 +199,11 @@ class Class(Value):
         self.bases = bases
         own = [base for base in bases if isinstance(base, Class)]
         self.made: bool = made or any(base.made for base in own)
-        self.order: tuple[Class, ...] = (self, *_merged([[*base.order] for base in own] + [own]))
+        orders = [[*base.order] for base in own] + [own]
+        self.order: tuple[Class, ...] = (self, *_merged(orders))
+        # Else Python raises a TypeError: a class before its own subclass, or twice.
+        kept = all(order == sorted(order, key=self.order.index) for order in orders)
+        self.possible = kept and len({*own}) == len(own)
 
 
 def _merged(orders: list[list[Class]]) -> list[Class]:

@@ -22,8 +22,8 @@ Made by `make mutation`: the operators of mutmut on the patches and on `codemod/
 taken from each file at random with the seed {seed}. Sentences for people, lists of words and the
 examples of the patches are not mutated. Killed are those that a test notices, timed out those that
 run for longer than all tests; both count. Only quick tests are run (`TESTS` in
-`tests/mutation/run.py`): slower ones, such as `tests/test_reach_properties.py`, may notice what
-survives them. The reasons are kept in `tests/mutation/reasons.toml`.
+`tests/mutation/run.py`): slower ones, such as the made bodies of `tests/test_reach_properties.py`,
+may notice what survives them. The reasons are kept in `tests/mutation/reasons.toml`.
 
 | file | taken | not run yet | killed | timed out | survived | killed, % of those run |
 |---|---|---|---|---|---|---|
