@@ -216,7 +216,7 @@ def test_evidence_of_a_guard_is_where_the_variable_is_looked_up() -> None:
 )
 def test_evidence_is_never_missing(text: str, line: int) -> None:
     found = find(text.encode(), PATCH)
-    assert [e.line for e in found.evidence] == [line]
+    assert [(e.line, bool(e.text)) for e in found.evidence] == [(line, True)]
 
 
 def test_our_own_edit_is_told_from_an_equivalent_one() -> None:
