@@ -157,11 +157,13 @@ class Definitions(Comprehensions):
                     )
                 ]
             for s, value in steps:
+                paths.append(s)
+                if s.flow != GO:
+                    continue  # a decorator raised: nothing is bound
                 place = self.home(node.name), node.name
                 s.heap[place] = value
                 if not isinstance(value, Function):
                     self.wrapped.add(place)
-                paths.append(s)
         return paths
 
     _AsyncFunctionDef = _FunctionDef
@@ -198,7 +200,7 @@ class Definitions(Comprehensions):
             kind = _KINDS.get(path)
             if kind and isinstance(function, Function):
                 steps.append((here, function.seen_as(kind)))
-            elif here.flow != GO or path in externals.TRANSPARENT_DECORATORS:
+            elif path in externals.TRANSPARENT_DECORATORS:
                 steps.append((here, function))
             elif isinstance(decorator, Function):
                 for s, value in self.evaluate(node, here):
