@@ -6,9 +6,11 @@ import os
 from typing import Any
 from unittest import mock
 
+import libcst as cst
 import pytest
 
 from codemod.engine import plan
+from codemod.errors import Refused
 from codemod.model import Outcome, Reason, Status
 from codemod.registry import load
 
@@ -78,6 +80,8 @@ AFFECTED = {
     "through helpers": ADDRESS + THROUGH_HELPERS + ID,
     "a list of workers": WITH_A_LIST + ADDRESS + COUNT + ID,
     "told by the address": BY_ADDRESS + ADDRESS + ID,
+    "by an attribute": "  get_tpu_env_value = staticmethod(get_tpu_env_value)\n"
+    + (ADDRESS + COUNT + ID).replace("get_tpu", "cls.get_tpu"),
 }
 
 
@@ -152,6 +156,16 @@ LEFT_ALONE = {
         Status.UNDER_INVESTIGATION,
         Reason.DRIFTED,
     ),
+    "gives up, or takes the port": (
+        """  def get_coordinator_address(self):
+    address = get_tpu_env_value('MEGASCALE_COORDINATOR_ADDRESS')
+    if address is None:
+      raise RuntimeError('not a TPU')
+    return address.split(':')[1]
+""",
+        Status.UNDER_INVESTIGATION,
+        Reason.DRIFTED,
+    ),
     "fails with a value as well": (
         (
             "  def get_process_count(self):\n"
@@ -163,6 +177,9 @@ LEFT_ALONE = {
 }
 
 
+GIVES_UP = "does not come back where the value is missing"
+
+
 @pytest.mark.parametrize("shape", LEFT_ALONE)
 def test_left_alone(shape: str) -> None:
     source, status, reason = LEFT_ALONE[shape]
@@ -170,6 +187,9 @@ def test_left_alone(shape: str) -> None:
     (step,) = planned.steps
     assert (step.finding.status, step.finding.reason) == (status, reason)
     assert not planned.changes
+    if reason is Reason.DRIFTED:
+        (found,) = step.finding.evidence
+        assert (found.line, found.text) == (HEAD.count("\n") + 1, GIVES_UP)
 
 
 REFUSED = {
@@ -203,3 +223,17 @@ def test_what_has_no_known_default_is_refused(shape: str) -> None:
     assert step.finding.status is Status.AFFECTED
     assert (step.outcome, planned.changes) == (Outcome.REFUSED, False)
     assert words in step.why
+    look_up = (HEAD + source)[: (HEAD + source).index("get_tpu_env_value(", len(HEAD))]
+    assert step.line == look_up.count("\n") + 1
+
+
+def test_more_paths_than_can_be_walked() -> None:
+    tests = "".join(f"    if os.environ.get('V{n}'):\n      v{n} = 1\n" for n in range(20))
+    look_up = "    return int(get_tpu_env_value('MEGASCALE_NUM_SLICES'))\n"
+    source = f"{HEAD}  def get_process_count(self):\n{tests}{look_up}"
+    (step,) = plan(source.encode(), [PATCH]).steps
+    (found,) = step.finding.evidence
+    assert (step.outcome, found.line) == (Outcome.REFUSED, source.count("\n"))
+    assert "more paths" in found.text
+    with pytest.raises(Refused, match="more paths"):
+        PATCH.rewrite(cst.parse_module(source))

@@ -81,6 +81,8 @@ AFFECTED = {
     "a method": IN_A_CLASS
     + "    return cls._on_gce()\n  @classmethod\n  def _on_gce(cls):\n"
     + "    return get_metadata('x')[1] == 200\n",
+    "a parameter": IN_A_CLASS.replace("(cls)", "(cls, hint=None)")
+    + "    return bool(hint) or 'HOSTS' in os.environ or get_metadata('x')[1] == 200\n",
     "two classes": IN_A_CLASS
     + "    return get_metadata('x')[1] == 200\n"
     + IN_A_CLASS.replace("Cluster", "Other")
@@ -229,6 +231,12 @@ def test_what_no_guard_is_proved_for_is_refused_with_its_line(shape: str) -> Non
     assert (step.outcome, planned.changes) == (Outcome.REFUSED, False)
     assert step.line == 7
     assert "no guard could be proved" in step.why
+
+
+def test_our_own_edit_is_told_from_an_equivalent_one() -> None:
+    after = plan((HEAD + AFFECTED["asks at once"]).encode(), [PATCH]).after
+    (step,) = plan(after, [PATCH]).steps
+    assert (step.outcome, step.finding.reason) == (Outcome.ALREADY, Reason.PATCHED)
 
 
 def test_it_is_the_patch_of_the_name() -> None:
