@@ -22,7 +22,7 @@ OPEN = {
     SourceKind.GIT: "the commit decides, not a version",
     SourceKind.ARCHIVE: "the archive decides, not a version",
     SourceKind.PATH: "what lies there decides",
-    SourceKind.IMAGE: "a container image decides: it holds some jax",
+    SourceKind.IMAGE: "the image {} decides: it holds some jax",
 }
 REASONS = {
     Status.AFFECTED: Reason.UNGUARDED,
@@ -39,7 +39,8 @@ def decide(pin: Pin, patch_ids: Sequence[str]) -> dict[str, Finding]:
     version = _version(pin)
     if pin.source.kind is not SourceKind.REGISTRY and version is None:
         reason = Reason.MOVING_REF if pin.source.moving else Reason.NO_SOURCE
-        return {name: _open(pin, reason, OPEN[pin.source.kind]) for name in known}
+        decides = OPEN[pin.source.kind].format(pin.source.url)
+        return {name: _open(pin, reason, decides) for name in known}
     if version is not None:
         return {name: _exact(pin, version, name) for name in known}
     return {name: _range(pin, name) for name in known}

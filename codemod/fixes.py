@@ -57,6 +57,8 @@ def _decided(pin: Pin) -> tuple[str, ...]:
     from codemod.pins.model import SourceKind
 
     url = pin.source.url
+    if pin.source.kind is SourceKind.GIT and not url:
+        return (f"in a clone of the repository: codemod audit git:.@{quote(pin.source.ref)}",)
     if pin.source.kind is SourceKind.GIT:
         return (f"codemod audit --git {quote(url)}=CLONE, or --fetch",)
     if pin.source.kind is SourceKind.ARCHIVE:

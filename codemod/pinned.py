@@ -126,6 +126,8 @@ def _rows(unit: Unit, file: str, pins: Pins, settings: Settings) -> Iterator[Res
 
 def _content(pin: Pin, settings: Settings) -> tuple[Content | None, str]:
     """The content that decides a pin, if there is any, and why it could not be had."""
+    if pin.unsure:  # local patches, say: what is upstream of them is not what is used
+        return None, ""
     try:
         content = at_hand(pin, settings)
         if content is None and settings.fetch and _is_open(_said(pin, settings)):

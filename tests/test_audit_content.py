@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OLD = source("0.8.0")
 PATCHED = plan(OLD, load()).after
 SHA = "0123456789" * 4
+OPEN = "under_investigation"
 
 
 def test_wheels_at_hand_decide_by_their_bytes(tmp_path: Path) -> None:
@@ -210,3 +211,15 @@ def test_a_user_s_own_patch_is_decided_by_content_only(tmp_path: Path) -> None:
     wheels = ("--wheels", wheel("0.8.0").parent)
     (row,) = (r for r in rows(*arguments, *wheels, code=1) if r["patch"] == "own")
     assert (row["status"], row["reason"]) == ("not_affected", "no-such-code")
+
+
+def test_local_patches_are_not_decided_by_what_they_change(fork: Path, tmp_path: Path) -> None:
+    """A clone at hand is what a patch of the project begins with, and not what it uses."""
+    url = "https://github.com/ORG/jax"
+    head = git(fork, "rev-parse", "HEAD")
+    call = f'git_override(module_name = "jax", remote = "{url}", commit = "{head}"'
+    path = tmp_path / "MODULE.bazel"
+    for more, wanted in ((")\n", {"fixed", "affected"}), (', patches = ["//p:a"])\n', {OPEN})):
+        path.write_text(call + more)
+        result = run(path, "--git", f"{url}={fork}", "--format", "json")
+        assert {row["status"] for row in document(result)["results"]} <= wanted

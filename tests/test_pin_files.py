@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemod.deciding import decide
+from codemod.fixes import of_pin
 from codemod.pins import FAMILIES, collect, kind_of
 from codemod.pins.model import Pins, SourceKind
 
@@ -77,8 +78,8 @@ TABLE = [
      '[project.optional-dependencies]\nold = ["jax==0.4.20"]\n'
      '[dependency-groups]\ntest = [{include-group = "x"}, "jax>=0.10"]\n'
      '[build-system]\nrequires = ["jax==0.8.0"]\n',
-     [(4, "==0.4.30", AFFECTED, "unguarded"), (11, "==0.8.0", AFFECTED, "unguarded"),
-      (7, "==0.4.20", NOT, "older-release"), (9, ">=0.10", AFFECTED, "range")]),
+     [(4, "==0.4.30", AFFECTED, "unguarded"), (7, "==0.4.20", NOT, "older-release"),
+      (9, ">=0.10", AFFECTED, "range"), (11, "==0.8.0", AFFECTED, "unguarded")]),
     ("pyproject.toml", '[tool.poetry.dependencies]\njax = {version = "0.4.21", extras = ["tpu"]}\n'
      '[tool.poetry.dev-dependencies]\njax = "^0.4.21"\n'
      '[tool.poetry.group.a.dependencies]\njax = [\n  {version = "~0.4.30", python = "<3.11"},\n'
@@ -95,16 +96,21 @@ TABLE = [
     ("pyproject.toml", '[tool.hatch.envs.a]\ndependencies = ["jax==0.4.30"]\n[tool.pdm.dev-dependencies]\n'
      'x = ["jax==0.4.31"]\n[tool.uv]\noverride-dependencies = ["jax==0.4.33"]\n'
      '[tool.pixi.pypi-dependencies]\njax = "==0.4.34"\n[tool.rye]\ndev-dependencies = ["jax==0.4.35"]\n',
-     [(6, "==0.4.33", AFFECTED, "unguarded"), (10, "==0.4.35", AFFECTED, "unguarded"),
-      (4, "==0.4.31", AFFECTED, "unguarded"), (2, "==0.4.30", AFFECTED, "unguarded"),
-      (8, "==0.4.34", AFFECTED, "unguarded")]),
+     [(2, "==0.4.30", AFFECTED, "unguarded"), (4, "==0.4.31", AFFECTED, "unguarded"),
+      (6, "==0.4.33", AFFECTED, "unguarded"), (8, "==0.4.34", AFFECTED, "unguarded"),
+      (10, "==0.4.35", AFFECTED, "unguarded")]),
     ("setup.cfg", '# why\n[metadata]\nname = x\n[options]\ninstall_requires =\n    numpy\n'
      '    jax>=0.4.1,<=0.4.13\n    # jax==0.8.0\n[options.extras_require]\na = jax~=0.4.20\nb =\n  jax~=0.4\n',
      [(7, "<=0.4.13,>=0.4.1", NOT, "older-release"), (10, "~=0.4.20", OPEN, "range"),
       (12, "~=0.4", OPEN, "range")]),
     ("setup.py", 'from setuptools import setup\nneeds = ["numpy",\n  "jax>=0.4.1,<=0.4.30"]\n'
      'setup(name="jax-thing", install_requires=needs,\n  extras_require={"tpu": ["jax[tpu]~=0.4.30"]})\n',
-     [(5, "~=0.4.30", AFFECTED, "unguarded"), (3, "<=0.4.30,>=0.4.1", OPEN, "range")]),
+     [(3, "<=0.4.30,>=0.4.1", OPEN, "range"), (5, "~=0.4.30", AFFECTED, "unguarded")]),
+    ("setup.py", 'needs = ["numpy"]\nneeds.append("jax==0.4.30")\nneeds += ["jax-md", "jax.md"]\n'
+     'EXTRAS = {"jax": ["jax"], "x": ["numpyro @ git+https://github.com/google/jax.git@f2aefcf"]}\n'
+     'setup(name="jax", install_requires=needs,\n  extras_require=EXTRAS)\n',
+     [(2, "==0.4.30", AFFECTED, "unguarded"), (4, "", OPEN, "unpinned"),
+      (4, "git f2aefcf", OPEN, "moving-ref")]),
     ("environment.yml", "dependencies:\n- jax=0.4.26\n- jax=0.4.16=pyhd8ed1ab_0\n- jax=0.4\n- pip:\n"
      "  - jax==0.4.23 # higher breaks\n",
      [(2, "==0.4.26.*", AFFECTED, "unguarded"), (3, "==0.4.16", NOT, "older-release"),
@@ -140,8 +146,8 @@ TABLE = [
      [(4, "==0.4.27", AFFECTED, "unguarded")]),
     ("pixi.toml", '[dependencies]\njax = "0.4.26"\n[feature.a.dependencies]\njax = {version = ">=0.10"}\n'
      '[feature.a.target.linux-64.pypi-dependencies]\njax = "*"\n[target.osx.dependencies]\njax = "??"\n',
-     [(2, "==0.4.26", AFFECTED, "unguarded"), (8, "", OPEN, "unpinned"),
-      (4, ">=0.10", AFFECTED, "range"), (6, "", OPEN, "unpinned")]),
+     [(2, "==0.4.26", AFFECTED, "unguarded"), (4, ">=0.10", AFFECTED, "range"),
+      (6, "", OPEN, "unpinned"), (8, "", OPEN, "unpinned")]),
     ("MODULE.bazel", f'JAX_COMMIT = "{SHA}"\nXLA_COMMIT = "{SHA[::-1]}"\nhttp_archive(\n    name = "jax",\n'
      '    urls = ["https://github.com/google/jax/archive/{commit}.tar.gz".format(commit = JAX_COMMIT)],\n)\n',
      [(4, f"archive https://github.com/google/jax/archive/{SHA}.tar.gz", OPEN, "no-source")]),
@@ -165,6 +171,21 @@ TABLE = [
      "ENV W=0.4.31 X=${V:-1}\nRUN pip install jax==${W}\nRUN pip install jax==$X jax==${Y:-0.4.20}\n",
      [(2, "image ghcr.io/nvidia/jax:1", OPEN, "moving-ref"), (5, "==0.4.31", AFFECTED, "unguarded"),
       (6, "==0.4.30", AFFECTED, "unguarded"), (6, "==0.4.20", NOT, "older-release")]),
+    ("MODULE.bazel", f'COMMIT = "{SHA}"\nhttp_archive(name = "jax", urls = mirrored(\n'
+     '  "https://github.com/jax-ml/jax/archive/{}.zip".format(COMMIT)))\n',
+     [(2, f"archive https://github.com/jax-ml/jax/archive/{SHA}.zip", OPEN, "no-source")]),
+    ("Dockerfile", 'ARG A=0.4.20\nFROM python AS base\nARG A\nARG B=0.4.30\nENV C=0.4.31\n'
+     'RUN pip install jax==$A jax==$B\nFROM base\nRUN pip install jax==$B jax==$C > log jax\n'
+     'FROM other\nARG B\nRUN ["pip", "install", "jax==0.4.33"]\nONBUILD RUN pip install jax==$B\n',
+     [(6, "==0.4.20", NOT, "older-release"), (6, "==0.4.30", AFFECTED, "unguarded"),
+      (8, "", OPEN, "unpinned"), (8, "==0.4.31", AFFECTED, "unguarded"), (8, "", OPEN, "unpinned"),
+      (11, "==0.4.33", AFFECTED, "unguarded"), (12, "", OPEN, "unpinned")]),
+    ("Dockerfile", 'FROM python\nRUN <<EOF\n# pip install jax==0.4.1\npip install -q \\\n  jax==0.4.34\n'
+     'echo jax\npip install jax>=0.4.30\nEOF\nCOPY <<"X" /x\nRUN pip install jax==0.4.1\nX\n'
+     'RUN echo $((1<<N)) $((1<<2)) <<<x\nN\nRUN python3 -m pip install "jax[tpu]>=0.10" 2>&1 | tee jax\n'
+     'RUN ["pip", "install", 3]\nRUN poetry add jax@^0.4.21\n',
+     [(5, "==0.4.34", AFFECTED, "unguarded"), (7, "", OPEN, "unpinned"),
+      (14, ">=0.10", AFFECTED, "range"), (16, "<0.5,>=0.4.21", AFFECTED, "unguarded")]),
     (".gitmodules", '[submodule "a"]\n\tpath = third_party/jax\n\turl = git@github.com:a/jax.git\n'
      '[submodule "b"]\n\tpath = b\n\turl = https://github.com/a/b\n# jax\n',
      [(3, "path third_party/jax", OPEN, "no-source")]),
@@ -226,6 +247,15 @@ def test_a_shape_that_is_not_the_formats_is_told_at_its_line(
     name: str, text: str, line: int
 ) -> None:
     assert line in [one.line for one in collect(text.encode(), name).unread]
+
+
+def test_an_image_is_named_and_a_commit_without_a_repository_has_a_way_to_be_looked_at() -> None:
+    [pin] = collect(b"FROM nvcr.io/nvidia/jax:23.10-py3\n", "Dockerfile").rows
+    finding = decide(pin, PATCHES)[PATCHES[0]]
+    assert "nvcr.io/nvidia/jax:23.10-py3" in finding.evidence[0].text
+    [pin] = collect(f'JAX_COMMIT = "{SHA}"\n'.encode(), "jax.bzl").rows
+    [way] = of_pin(pin, decide(pin, PATCHES)[PATCHES[0]], None)
+    assert way == f"in a clone of the repository: codemod audit git:.@{SHA}"
 
 
 def test_what_a_file_includes_is_followed() -> None:

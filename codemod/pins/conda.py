@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codemod.pins import tables
 from codemod.pins.model import Pin, Source
-from codemod.pins.nodes import Document, Node, collected, yaml
+from codemod.pins.nodes import Node, collected, lines, yaml
 from codemod.pins.requirement import source_of
 from codemod.pins.requirements import of_line
 from codemod.pins.versions import of_conda
@@ -28,7 +28,7 @@ PACKAGE = re.compile(r"[/\\]jax-(?P<version>[^-/\\]+)-[^-/\\]+\.(?:conda|tar\.bz
 def collect(data: bytes) -> Pins:
     """The packages called jax, those that pip installs too."""
     if b"@EXPLICIT" in data.replace(b"\0", b""):
-        return collected(data, _lines, _explicit)
+        return collected(data, lines, _explicit)
     return collected(data, yaml, _read)
 
 
@@ -58,8 +58,8 @@ def specified(text: str, at: Node, *, marker: str = "") -> Pin | None:
     if match is None or not tables.named(match["name"]):
         return None
     inside = re.search(r"version\s*=\s*([\"']?)(.+?)\1\s*(?:,\s*\w+\s*=|$)", match["inside"] or "")
-    version, exact = (inside[2], False) if inside else _version(match["rest"] or "")
-    specifier = of_conda(version, exact=exact)
+    version = inside[2] if inside else _version(match["rest"] or "")
+    specifier = of_conda(version)
     return Pin(
         line=at.line,
         text=text,
@@ -69,13 +69,11 @@ def specified(text: str, at: Node, *, marker: str = "") -> Pin | None:
     )
 
 
-def _version(rest: str) -> tuple[str, bool]:
-    """The version before a build, and whether it is the whole version: with a build it is."""
-    rest = re.sub(r"\s*([=<>!~,|]+)\s*", r"\1", rest.strip())
-    bare, _, build = rest.partition(" ")
-    if found := re.fullmatch(r"={1,2}([^=<>,|]+)=[^=]+", bare):
-        return found[1], True
-    return bare, not bare.startswith("=") or bool(build)
+def _version(rest: str) -> str:
+    """The version before a build, if there is one; with a build it is the whole version."""
+    bare = re.sub(r"\s*([=<>!~,|]+)\s*", r"\1", rest.strip()).partition(" ")[0]
+    built = re.fullmatch(r"={1,2}([^=<>,|]+)=[^=]+", bare)
+    return built[1] if built else bare
 
 
 def _locked(packages: Node) -> Iterator[Pin | None]:
@@ -101,12 +99,6 @@ def packaged(url: str) -> str | None:
     """The version in the name of a package of conda, if it is one of jax."""
     match = PACKAGE.search(url.partition("#")[0])
     return match["version"] if match else None
-
-
-def _lines(text: str) -> Node:
-    document = Document(text.split("\n"))
-    lines = enumerate(document.lines, 1)
-    return Node([Node(line.strip(), number, document) for number, line in lines], 1, document)
 
 
 def _explicit(root: Node) -> Iterable[Pin | None]:

@@ -120,10 +120,10 @@ def collected(
 
 
 def gathered(found: Iterable[Pin | Unread | Follow | None]) -> Pins:
-    """The same by kind."""
+    """The same by kind, the pins in the order of their lines."""
     every = list(found)
     return Pins(
-        rows=tuple(one for one in every if isinstance(one, Pin)),
+        rows=tuple(sorted((p for p in every if isinstance(p, Pin)), key=lambda pin: pin.line)),
         unread=tuple(one for one in every if isinstance(one, Unread)),
         follows=tuple(one for one in every if isinstance(one, Follow)),
     )
@@ -154,6 +154,25 @@ def json(text: str) -> Node:
     except library.JSONDecodeError as error:
         raise Malformed(error.lineno, f"not JSON: {error.msg}") from error
     return _tree(content, of_json(text), text)
+
+
+def lines(text: str) -> Node:
+    """The lines of a text, with their indentation, as an array."""
+    document = Document(text.split("\n"))
+    numbered = enumerate(document.lines, 1)
+    return Node([Node(line.rstrip(), number, document) for number, line in numbered], 1, document)
+
+
+def python(text: str) -> Node:
+    """All nodes of a Python program, or of Starlark, as `ast` has them. Raises Malformed."""
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise Malformed(line, f"not Python: {error.args[0]}") from error
+    return Node(list(ast.walk(tree)), 1, Document(text.split("\n")))
 
 
 def yaml(text: str) -> Node:

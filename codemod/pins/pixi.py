@@ -39,7 +39,7 @@ def _wanted(packages: Node, *, conda: bool) -> Iterator[Pin | None]:
         table = wanted.entry("version")
         version = table.at("version").text()
         any_ = "" if version == "*" else version
-        specifier = of_conda(version, exact=True) if conda else any_
+        specifier = of_conda(version) if conda else any_
         yield tables.pin(
             name,
             wanted,

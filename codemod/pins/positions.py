@@ -38,7 +38,7 @@ class _Walk:
         self.lines: dict[Path, int] = {}
         self.sizes: dict[Path, int] = {}  # of arrays of tables
         self.tokens = self._tokens(text)
-        self.line, self.token = 1, ""
+        self.line, self.part = 1, ""
         self.step()
 
     def _tokens(self, text: str) -> Iterator[tuple[int, str]]:
@@ -52,21 +52,21 @@ class _Walk:
 
     def step(self) -> str:
         """Go on to the next token; return the one before."""
-        last = self.token
-        self.line, self.token = next(self.tokens, (self.line, ""))
+        last = self.part
+        self.line, self.part = next(self.tokens, (self.line, ""))
         return last
 
     def skip_lines(self) -> None:
-        while self.token == "\n":  # noqa: S105 - no password
+        while self.part == "\n":
             self.step()
 
     def document(self) -> dict[Path, int]:
         table: Path = ()
         self.skip_lines()
-        while self.token:
-            table = self.header() if self.token == "[" else table  # noqa: S105
+        while self.part:
+            table = self.header() if self.part == "[" else table
             self.skip_lines()
-            if self.token not in ("[", ""):
+            if self.part not in ("[", ""):
                 self.pair(table)
                 self.skip_lines()
         return self.lines
@@ -75,7 +75,7 @@ class _Walk:
         """`[a.b]` or `[[a.b]]`: the path of the table that follows."""
         line = self.line
         self.step()
-        several = self.token == "["  # noqa: S105
+        several = self.part == "["
         if several:
             self.step()
         *first, last = self.keys()
@@ -98,7 +98,7 @@ class _Walk:
 
     def keys(self) -> list[str]:
         found = [_plain(self.step())]
-        while self.token == ".":  # noqa: S105
+        while self.part == ".":
             self.step()
             found.append(_plain(self.step()))
         return found
@@ -115,17 +115,17 @@ class _Walk:
     def value(self, path: Path) -> None:
         self.skip_lines()
         self.lines.setdefault(path, self.line)
-        if self.token in ("[", "{"):
+        if self.part in ("[", "{"):
             self.several(path, "]" if self.step() == "[" else "}")
             return
-        while self.token not in ENDS:
+        while self.part not in ENDS:
             self.step()
 
     def several(self, path: Path, end: str) -> None:
         number = 0
         self.skip_lines()
-        while self.token not in (end, ""):
-            if self.token == ",":  # noqa: S105
+        while self.part not in (end, ""):
+            if self.part == ",":
                 self.step()
             elif end == "]":
                 self.value((*path, number))

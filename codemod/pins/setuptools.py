@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from codemod.pins.model import Follow, Pin, Unread
-from codemod.pins.nodes import Document, Malformed, Node, collected
+from codemod.pins.nodes import Node, collected, lines, python
 from codemod.pins.requirement import read
 from codemod.pins.requirements import of_line
 
@@ -19,20 +19,16 @@ if TYPE_CHECKING:
 LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require")
 BEGINS = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:[ \t\r]*(?:[#;][^\n]*)?\n)*[ \t]*\[")
 HEADER = re.compile(r"^\[([^\]]+)\]")
+REQUIREMENT = r"(?i)jax(?![\w.-]).*|.+@\s*git\+.+/jax\b.*"
+PINNED = r"(?i)jax\s*(?:\[[^\]]*\])?\s*[=<>!~@].+|[\w.-]+\s*@\s*git\+.+/jax\b.*"
 KEY = re.compile(r"^([^\s=:#;\[][^=:]*?)\s*[=:]\s*(.*)$")
 
 
 def collect(data: bytes) -> Pins:
     """The requirements of jax: of a configuration by its keys, of a program by its lists."""
     if BEGINS.match(data.replace(b"\0", b"")):
-        return collected(data, _lines, _configured)
-    return collected(data, _parsed, _programmed)
-
-
-def _lines(text: str) -> Node:
-    document = Document(text.split("\n"))
-    lines = enumerate(document.lines, 1)
-    return Node([Node(line.rstrip(), number, document) for number, line in lines], 1, document)
+        return collected(data, lines, _configured)
+    return collected(data, python, _programmed)
 
 
 def _configured(root: Node) -> Iterator[Pin | Unread | Follow]:
@@ -57,45 +53,43 @@ def _listed(number: int, text: str) -> Iterator[Pin | Unread | Follow]:
     yield from of_line(number, re.sub(r"\s+#.*$", "", text))
 
 
-def _parsed(text: str) -> Node:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        raise Malformed(line, f"not Python: {error.args[0]}") from error
-    return Node(list(ast.walk(tree)), 1, Document(text.split("\n")))
-
-
 def _programmed(root: Node) -> Iterator[Pin | Unread]:
-    """The texts in the lists, and in what is assigned to a name that is given as one of them."""
+    """What is given as a list of requirements, and whatever else in the file reads as a pin.
+
+    A list may be built in many ways before it is given, so every text counts that is a
+    requirement of jax with a version or a URL; the bare name counts only in a list.
+    """
     nodes: list[Any] = root.array()
-    assigned: dict[str, list[ast.expr]] = {}
+    listed = {id(text) for text in _listed_texts(nodes)}
     for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    assigned.setdefault(target.id, []).append(node.value)
-    pending = [
-        word.value
-        for node in nodes
-        if isinstance(node, ast.Call)
-        for word in node.keywords
-        if word.arg in LISTS
-    ]
-    done: set[int] = set()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for line in node.value.splitlines():
+                yield from _required(node.lineno, line.strip(), bare=id(node) in listed)
+
+
+def _listed_texts(nodes: list[Any]) -> Iterator[ast.AST]:
+    """The texts in the lists that are given, or assigned to a name that is; keys are none."""
+    assigned: dict[str, list[ast.expr]] = {}
+    pending: list[ast.AST] = []
+    for node in nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                assigned.setdefault(target.id, []).append(node.value)
+        if isinstance(node, ast.keyword) and node.arg in LISTS:
+            pending.append(node.value)
     while pending:
-        value = pending.pop(0)
-        for node in () if id(value) in done else ast.walk(value):
-            if isinstance(node, ast.Name):
-                pending += assigned.get(node.id, ())
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield from _required(node, node.value)
-        done.add(id(value))
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.Name):
+            pending += assigned.pop(node.id, ())  # once: a list may be made of itself
+        elif isinstance(node, ast.Dict):
+            pending += node.values
+        else:
+            pending += ast.iter_child_nodes(node)
 
 
-def _required(node: ast.Constant, text: str) -> Iterator[Pin | Unread]:
-    for line in text.splitlines():
-        if re.match(r"(?i)\s*jax\b(?!-)", line):
-            found = read(node.lineno, line.strip())
-            if found is not None:
-                yield found
+def _required(line: int, text: str, *, bare: bool) -> Iterator[Pin | Unread]:
+    if re.fullmatch(REQUIREMENT if bare else PINNED, text):
+        found = read(line, text)
+        if found is not None:
+            yield found

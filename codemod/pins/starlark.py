@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemod.pins import tables
 from codemod.pins.model import Pin, Source, SourceKind
-from codemod.pins.nodes import Document, Malformed, Node, collected
+from codemod.pins.nodes import Node, collected, python
 from codemod.pins.requirement import COMMIT, is_jax, source_of
 
 if TYPE_CHECKING:
@@ -23,16 +23,7 @@ NAMES = ("module_name", "name")
 
 def collect(data: bytes) -> Pins:
     """The repositories and archives called jax, and constants that hold a commit of it."""
-    return collected(data, _parsed, _read)
-
-
-def _parsed(text: str) -> Node:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        raise Malformed(line, f"not read as Starlark: {error.args[0]}") from error
-    return Node(list(ast.walk(tree)), 1, Document(text.split("\n")))
+    return collected(data, python, _read)
 
 
 def _read(root: Node) -> Iterator[Pin | None]:
@@ -86,9 +77,13 @@ def _place(texts: dict[str, list[str]]) -> Source | None:
 
 
 def _texts(value: ast.expr, constants: dict[str, ast.expr]) -> list[str]:
-    """The texts of a list or of one text."""
-    elements = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-    return [text for each in elements if (text := _text(each, constants))]
+    """The texts of a list, of one text, or of what a function such as a mirror is given."""
+    if text := _text(value, constants):
+        return [text]
+    if isinstance(value, ast.Call):
+        return [text for each in value.args for text in _texts(each, constants)]
+    elements = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+    return [text for each in elements for text in _texts(each, constants)]
 
 
 def _text(value: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> str:

@@ -40,8 +40,8 @@ def _read(root: Node) -> Iterator[Pin | None]:
 
 def _source(table: Node) -> Source:
     """As in other tools' tables, but for git, whose commit is the fragment of the URL."""
-    git = urlsplit(table.at("git").text())
-    if not git.path:
+    if not table.at("git").there:
         return tables.source(table)
+    git = urlsplit(table.at("git").text())
     url = git._replace(query="", fragment="").geturl()
     return Source(kind=SourceKind.GIT, url=url, ref=git.fragment, moving=not git.fragment)

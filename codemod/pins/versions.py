@@ -42,24 +42,22 @@ def _bounded(operator: str, version: str) -> str | None:
     return f">={version},<{'.'.join(map(str, upper))}"
 
 
-def of_conda(text: str, *, exact: bool = False) -> str | None:
+def of_conda(text: str) -> str | None:
     """The specifier set of a version of a match specification; None for one without such a form.
 
-    One `=` is a prefix, and so is a version alone in the list of a file (`jax 0.4` is not: that
-    is `exact`), by https://docs.conda.io/projects/conda/en/latest/user-guide/concepts/pkg-specs.html.
+    A version alone is exact, and after one `=` it is a prefix:
+    https://docs.conda.io/projects/conda/en/latest/user-guide/concepts/pkg-specs.html.
     """
     parts = [part.strip() for part in text.split(",") if part.strip() not in ("", "*")]
-    found = [_of_conda(part, exact=exact) for part in parts]
+    found = [_of_conda(part) for part in parts]
     return None if None in found or "|" in text else ",".join(filter(None, found))
 
 
-def _of_conda(part: str, *, exact: bool) -> str | None:
-    match = re.fullmatch(r"(==|~=|!=|>=|<=|>|<|=|)\s*([0-9][0-9A-Za-z.!+_]*)(\.?\*)?", part)
+def _of_conda(part: str) -> str | None:
+    match = re.fullmatch(r"(==|~=|!=|>=|<=|>|<|=|)\s*([0-9][0-9A-Za-z.!+_]*?)(\.?\*)?", part)
     if match is None:
         return None
     operator, version, star = match.groups()
-    if operator in ("", "="):
-        whole = exact and operator == "" and not star
-        return f"=={version}" if whole else f"=={version}.*"
-    stars = ".*" if star and operator in ("==", "!=") else ""
-    return f"{operator}{version}{stars}"
+    if operator == "=" or (star and operator == ""):
+        return f"=={version}.*"
+    return f"{operator or '=='}{version}{'.*' if star and operator in ('==', '!=') else ''}"
