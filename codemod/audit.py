@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from codemod.sources.search import active, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from codemod.model import Patch, Result
     from codemod.sources.model import Settings
@@ -110,20 +110,11 @@ def audit(
 def _examined(wanted: Sequence[Unit], settings: Settings, executor: Executor | None) -> list[Found]:
     if executor is None:
         return [examine(unit, settings) for unit in wanted]
+    from codemod.executors import in_turn
+
     groups = [tuple(wanted[at : at + GROUP]) for at in range(0, len(wanted), GROUP)]
-    futures = [executor.submit(examine_all, group, settings) for group in groups]
-    pairs = zip(groups, futures, strict=True)
-    return [one for group, future in pairs for one in _result(future, group, settings)]
-
-
-def _result(future: Future[list[Found]], group: Sequence[Unit], settings: Settings) -> list[Found]:
-    """What another process found; where those were killed, the work is done here."""
-    from concurrent.futures import BrokenExecutor
-
-    try:
-        return future.result()
-    except BrokenExecutor:
-        return examine_all(group, settings)
+    work = partial(examine_all, settings=settings)
+    return [one for found in in_turn(executor, work, groups) for one in found]
 
 
 def _begin(sources: Sequence[str]) -> tuple[tuple[str, ...], Iterable[Unit | Unreadable]]:

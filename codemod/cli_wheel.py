@@ -99,12 +99,14 @@ def _made(sources: Sequence[str], *, quiet: bool, jobs: int | None, **how: Any) 
 
 def _apart(given: Sequence[Path]) -> list[Path]:
     """Each file once; raises UsageError for two that would give one new file."""
-    files = list({os.path.realpath(path): path for path in reversed(given)}.values())[::-1]
+    files: dict[str, Path] = {}
     names: dict[str, Path] = {}
-    for path in files:
+    for path in given:
+        files.setdefault(os.path.realpath(path), path)
+    for path in files.values():
         if (other := names.setdefault(path.name, path)) != path:
             raise UsageError(f"{other} and {path} are called the same: name one of them")
-    return files
+    return [*files.values()]
 
 
 def _checked(label: str | None) -> str:

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from codemod.errors import CodemodError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Executor, Future
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 RETRIES = 3  # of a piece of work whose worker was lost
+
+
+def in_turn(executor: Executor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """What the work gives for each item, in their order; `work` and items must be picklable.
+
+    Where processes of the executor are killed, as where memory runs out, the rest is done here.
+    """
+    futures = [(item, _submitted(executor, work, item)) for item in items]
+    for item, future in futures:
+        try:
+            result = work(item) if future is None else future.result()
+        except BrokenExecutor:
+            result = work(item)
+        yield result
+
+
+def _submitted(executor: Executor, work: Callable[[T], R], item: T) -> Future[R] | None:
+    try:
+        return executor.submit(work, item)
+    except BrokenExecutor:
+        return None
 
 
 @contextmanager

@@ -76,7 +76,11 @@ def recover(folder: Path, root: Path) -> bool:
     stems = {Path(e["path"]).stem for e in entries if e["path"].endswith(".py")}
     found = [_found(folder, entry, root, stems) for entry in entries]
     still = [_digest(c.before) == e["before_sha256"] for c, e in zip(found, entries, strict=True)]
-    begun = any(change.after is not None and change.before == change.after for change in found)
+    # Bytecode that is gone proves nothing: whoever installs anew removes it too.
+    begun = any(
+        change.after is not None and change.before == change.after and not unchanged
+        for change, unchanged in zip(found, still, strict=True)
+    )
     live = begun or all(still)
     for change, unchanged in zip(found, still, strict=True):
         if live and unchanged:

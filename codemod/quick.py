@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "cloud_tpu_cluster.py"
-JOURNAL = ".codemod-journal"  # `journal.NAME`, which is slow to load: a run to finish
+JOURNAL = ".codemod-journal"  # the note of a run to finish: `journal` is slow to load
 
 
 def answered(arguments: Sequence[str]) -> bool:

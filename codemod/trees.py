@@ -116,8 +116,8 @@ class FolderTree:
 
     def _compiled(self, real: Path) -> list[Path]:
         """Bytecode lies beside the name by which Python found the file, which may be a link."""
-        names = (real, self._located.get(real, real), self._asked.get(real, real))
-        return list(dict.fromkeys(path for name in dict.fromkeys(names) for path in compiled(name)))
+        names = {real, self._located.get(real, real), self._asked.get(real, real)}
+        return sorted({path for name in names for path in compiled(name)})
 
     def _real(self, path: str) -> Path:
         whole = self._root / path

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemod.errors import CodemodError, Refused, UsageError
+from codemod.executors import in_turn
 from codemod.model import Exit, Outcome
 from codemod.replacing import write_atomically
 from codemod.textfile import read_regular, show
@@ -87,11 +88,7 @@ def make(
             made.append(each)
         return made
     with ProcessPoolExecutor(min(jobs, len(wheels))) as pool:
-        for wheel, future in [(wheel, pool.submit(one, wheel)) for wheel in wheels]:
-            try:
-                each = future.result()
-            except BrokenExecutor:  # a process was killed: the work is done here
-                each = one(wheel)
+        for each in in_turn(pool, one, wheels):
             done(each)
             made.append(each)
     return made

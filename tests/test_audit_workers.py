@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from codemod.audit import GROUP, audit
+from codemod.executors import in_turn
 from codemod.sources.model import Settings
 from tests.audits import run
 from tests.releases import MEMBER, source
@@ -166,3 +167,10 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     result = run("--dask", "tcp://127.0.0.1:1")
     assert result.exit_code == 2
     assert "jax-codemod[dask]" in result.stderr
+
+
+def test_an_executor_that_is_broken_before_all_is_handed_over() -> None:
+    """Then it takes nothing more, and says so where work is given to it and not where it is due."""
+    with ProcessPoolExecutor(1) as pool:
+        pool.submit(os.kill, pool.submit(os.getpid).result(), signal.SIGKILL).exception()
+        assert list(in_turn(pool, abs, [-1, 2, -3])) == [1, 2, 3]
