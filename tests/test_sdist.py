@@ -13,31 +13,25 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
-from codemod.cli import cli
 from codemod.engine import plan
 from codemod.errors import Refused
 from codemod.registry import load
 from codemod.releases import known
 from codemod.sdist import BLOCK, SdistFile, build
 from tests.releases import MEMBER, sdist, source
+from tests.wheels import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from click.testing import Result
 
 PATCHES = load()
 VERSIONS = ("0.4.30", "0.8.0")
 NAME = "jax-0.8.0.tar.gz"
 TOP = "jax-0.8.0"
 INFO = b"Metadata-Version: 2.4\nName: jax\nVersion: 0.8.0\n\nWhat it is.\nVersion: 1\n"
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, ["wheel", *map(str, arguments)])
 
 
 Row = tuple[str, bytes | None]  # a member and its content; a folder has none

@@ -8,45 +8,24 @@ import hashlib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import zipfile
-from multiprocessing import parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from installer.sources import WheelFile as Installable
-from jsonschema import Draft202012Validator
 
-from codemod import wheels
-from codemod.cli import cli
 from codemod.engine import plan
 from codemod.registry import load
 from codemod.releases import known
 from codemod.wheel import LABEL, build
-from tests.releases import AFFECTED, FAMILIES, MEMBER, NOT_AFFECTED, source, wheel
-
-if TYPE_CHECKING:
-    from click.testing import Result
+from tests.releases import AFFECTED, FAMILIES, MEMBER, source, wheel
+from tests.wheels import patched, run
 
 PATCHES = load()
-
-
-def schema() -> dict[str, Any]:
-    import codemod
-
-    path = Path(codemod.__file__).parent / "schema" / "wheel.schema.json"
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(cli, ["wheel", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +36,6 @@ def all_of_them(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.exit_code == 0, result.output
     assert f"{len(AFFECTED)} wheels: {len(AFFECTED)} made" in result.stdout
     return folder
-
-
-def patched(version: str, folder: Path) -> Path:
-    return folder / f"jax-{version}+{LABEL}-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("version", AFFECTED)
@@ -218,112 +193,6 @@ def test_source_date_epoch_is_the_time_of_what_is_new(
     assert run(wheel("0.8.0"), "-o", tmp_path).exit_code == 2
 
 
-def test_a_wheel_is_run_before_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run(wheel("0.8.0"), "-o", tmp_path)
-    assert result.exit_code == 0, result.output
-    assert patched("0.8.0", tmp_path).exists()
-    patched("0.8.0", tmp_path).unlink()
-    ordered = next(patch for patch in PATCHES if patch.id == "skip_mds_env_value")
-    gutted = plan(source("0.8.0"), [ordered])
-    wrong = gutted.after.replace(b'SKIP_MDS_QUERY") is None', b'SKIP_MDS_QUERY") is not None')
-    object.__setattr__(gutted, "after", wrong)
-    monkeypatch.setattr("codemod.distribution.plan", lambda *_, **__: gutted)
-    result = run(wheel("0.8.0"), "-o", tmp_path)
-    assert result.exit_code == 3
-    assert "not proved, and not written" in result.stdout
-    assert [*tmp_path.iterdir()] == []
-
-
-@pytest.mark.parametrize("version", NOT_AFFECTED[-1:])
-def test_a_wheel_that_needs_no_patch_is_reported(version: str, tmp_path: Path) -> None:
-    result = run(wheel(version), "-o", tmp_path, "--no-verify")
-    assert result.exit_code == 0
-    assert "none: has no such code" in result.stdout
-    assert [*tmp_path.iterdir()] == []
-    result = run(wheel(version), "-o", tmp_path, "--no-verify", "--force")
-    assert patched(version, tmp_path).exists()
-
-
-def test_a_patched_wheel_is_not_patched_again(all_of_them: Path, tmp_path: Path) -> None:
-    result = run(patched("0.8.0", all_of_them), "-o", tmp_path)
-    assert result.exit_code == 0
-    assert "already: needs no patch" in result.stdout
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_the_wheel_that_is_given_is_never_replaced(all_of_them: Path, tmp_path: Path) -> None:
-    given = tmp_path / patched("0.8.0", all_of_them).name
-    given.write_bytes(patched("0.8.0", all_of_them).read_bytes())
-    before = given.read_bytes()
-    assert run(given, "-o", tmp_path, "--force", "--no-verify").exit_code == 0
-    assert given.read_bytes() == before
-    assert {p.name for p in tmp_path.iterdir()} == {
-        given.name,
-        f"jax-0.8.0+{LABEL}.{LABEL}-py3-none-any.whl",
-    }
-
-
-def test_a_label_of_ones_own(tmp_path: Path) -> None:
-    result = run(wheel("0.8.0"), "-o", tmp_path, "--no-verify", "--local-version", "team-7")
-    assert result.exit_code == 0
-    assert (tmp_path / "jax-0.8.0+team.7-py3-none-any.whl").exists()
-    for wrong in ("", "a b", "+x", "ü", "a..b"):
-        assert run(wheel("0.8.0"), "-o", tmp_path, "--local-version", wrong).exit_code == 2
-
-
-def test_json_and_one_bad_wheel_among_good_ones(tmp_path: Path) -> None:
-    bad = tmp_path / "jax-9.9.9-py3-none-any.whl"
-    bad.write_bytes(b"PK\5\6")
-    good = wheel("0.8.0")
-    result = run(bad, good, "-o", tmp_path / "out", "--no-verify", "--format", "json")
-    assert result.exit_code == 3
-    told = json.loads(result.stdout)
-    Draft202012Validator(schema()).validate(told)
-    assert [each["outcome"] for each in told["wheels"]] == ["refused", "applied"]
-    made = told["wheels"][1]
-    assert hashlib.sha256(Path(made["file"]).read_bytes()).hexdigest() == made["sha256"]
-    assert made["jax_version"] == f"0.8.0+{LABEL}"
-    assert made["patches"] == ["skip_mds_env_value"]
-    assert "is no archive" in result.stderr
-
-
-def test_sources_that_are_none(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for wrong in ("jax", "jax>=0.8", "numpy==1.0", "jax @ file:///x", "?", tmp_path / "empty"):
-        result = run(wrong, "-o", tmp_path)
-        assert result.exit_code == 2, wrong
-    result = run(tmp_path / "jax-1-py3-none-any.whl", "-o", tmp_path)
-    assert result.exit_code == 3
-    assert "does not exist" in result.stdout
-
-
-def test_a_folder_and_a_requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / wheel("0.8.0").name).symlink_to(wheel("0.8.0"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel("0.4.35").parent))
-    result = run(folder, "jax[tpu]==0.4.35", "-o", tmp_path / "out", "--no-verify")
-    assert result.exit_code == 0, result.output
-    assert digests(tmp_path / "out").keys() == {
-        patched(version, tmp_path).name for version in ("0.8.0", "0.4.35")
-    }
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))  # it is kept, and not fetched again
-    assert run("jax==0.4.35", "-o", tmp_path / "out", "--no-verify").exit_code == 0
-    result = run("jax==0.4.34", "-o", tmp_path / "out")
-    assert result.exit_code == 3
-    assert "jax==0.4.34: pip: No matching distribution" in result.stderr
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel("0.4.34").parent))
-    assert run("jax==0.4.34", "-o", tmp_path / "out", "--no-verify").exit_code == 0
-    monkeypatch.setenv("PATH", str(tmp_path))
-    result = run("jax==0.4.33", "-o", tmp_path / "out")
-    assert result.exit_code == 3
-    assert "pip is what fetches it, and is not here" in result.stderr
-
-
 @pytest.mark.parametrize("tool", ["pip", "uv"])
 def test_installers_take_them_with_hashes(tool: str, all_of_them: Path, tmp_path: Path) -> None:
     """By `--require-hashes`, from the folder and from the index; upstream's hash is refused."""
@@ -389,58 +258,3 @@ def test_record_keeps_its_order(all_of_them: Path) -> None:
     digest = {row[0]: row[1] for row in new}[MEMBER].partition("=")[2]
     made = hashlib.sha256(plan(source("0.8.0"), PATCHES).after).digest()
     assert base64.urlsafe_b64decode(digest + "=") == made
-
-
-def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
-    given = tmp_path / wheel("0.8.0").name
-    given.write_bytes(wheel("0.8.0").read_bytes())
-    result = run(given, "-o", tmp_path / "new", "--no-verify", "--requirements", given)
-    assert result.exit_code == 2
-    assert "would replace what is read" in result.stderr
-    assert given.read_bytes() == wheel("0.8.0").read_bytes()
-    assert not (tmp_path / "new").exists()
-
-
-def test_one_file_once_and_two_of_one_name_not_at_all(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / wheel("0.8.0").name).write_bytes(wheel("0.8.0").read_bytes())
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "a")
-    result = run(tmp_path / "a", link, "-o", tmp_path / "new", "--no-verify")
-    assert (result.exit_code, "1 wheel: 1 made" in result.stdout) == (0, True), result.stdout
-    result = run(tmp_path / "a", tmp_path / "b", "-o", tmp_path / "new", "--no-verify")
-    assert result.exit_code == 2
-    assert "are called the same" in result.stderr
-
-
-def test_where_nothing_is_new_pins_and_index_stay(all_of_them: Path, tmp_path: Path) -> None:
-    pins = tmp_path / "jax.txt"
-    pins.write_text("jax==0.8.0 # mine\n")
-    result = run(patched("0.8.0", all_of_them), "-o", tmp_path, "--requirements", pins)
-    assert result.exit_code == 0
-    assert "nothing new" in result.stderr
-    assert pins.read_text() == "jax==0.8.0 # mine\n"
-
-
-def killed(path: Path, order: wheels.Order) -> wheels.Made:
-    """Make a wheel, but in a process of its own be killed, as where memory runs out."""
-    if parent_process():
-        os.kill(os.getpid(), signal.SIGKILL)
-    return wheels._made(path, order)
-
-
-def test_a_killed_process_loses_no_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = wheels.Order(
-        folder=str(tmp_path),
-        label=LABEL,
-        ids=(),
-        patch_folders=(),
-        force=False,
-        verify=False,
-        epoch=None,
-    )
-    monkeypatch.setattr(wheels, "_make", killed)
-    made = wheels.make([wheel("0.8.0"), wheel("0.7.2")], order, jobs=2)
-    assert [each.version for each in made] == [f"0.8.0+{LABEL}", f"0.7.2+{LABEL}"]
-    assert all(Path(each.file).exists() for each in made)
