@@ -168,6 +168,13 @@ class _Group:
                 self._check(check, changed, had)
         except CodemodError as error:
             self.ended = _ending(error)
+            return
+        try:
+            for copy, planned in self.plans.items():
+                if any(step.outcome is Outcome.ALREADY for step in planned.steps):
+                    self.tree.drop_unchecked(copy.relative)
+        except CodemodError as error:  # what is there runs in place of the file, fixed or not
+            self.ended, self.blocked = _ending(error), True
 
     def _stage(self, copy: Copy, content: bytes, patches: dict[str, str]) -> None:
         self.tree.stage(copy.relative, content)

@@ -85,6 +85,8 @@ class InstalledTree(FolderTree):
         if known is not None and not known.is_of(change.before):
             known = None  # the file was changed since by somebody else: it tells of another one
         rows = record.of(path) if record else []
+        if record and not rows:
+            self.notes.append(f"{show(change.path)}: RECORD does not list it")
         if not all(row.agrees(change.before) for row in rows):
             self.notes.append(f"{show(change.path)}: RECORD did not agree with it before")
         original = known.original if known else change.before
@@ -128,4 +130,4 @@ class InstalledTree(FolderTree):
 def _blank(record: Record, path: str) -> None:
     """Keep a row of bytecode, which Python may make again, without the hash of what is gone."""
     if any(row.hash or row.size for row in record.of(path)):
-        record.add(path, None)
+        record.blank(path)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "cloud_tpu_cluster.py"
+STEM = "cloud_tpu_cluster."
+UNCHECKED = b"\1\0\0\0"  # as in `bytecode`
 JOURNAL = ".codemod-journal"  # the note of a run to finish: `journal` is slow to load
 
 
@@ -75,10 +77,27 @@ def _content(path: str) -> bytes:
     plain = path.isascii() and path.isprintable() and ".." not in path and path[:1] != "-"
     if name != NAME or not plain or os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
         return b""
-    if os.path.lexists(os.path.join(os.path.dirname(path), JOURNAL)):  # noqa: PTH118, PTH120
+    folder = os.path.dirname(path)  # noqa: PTH120
+    if os.path.lexists(os.path.join(folder, JOURNAL)) or _has_unchecked(folder):  # noqa: PTH118
         return b""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to load
             return file.read(releases.LARGEST)
     except OSError:
         return b""
+
+
+def _has_unchecked(folder: str) -> bool:
+    """Whether Python may run bytecode of the file without a look at it: the command decides."""
+    if "PYTHONPYCACHEPREFIX" in os.environ:
+        return True
+    below = os.path.join(folder, "__pycache__")  # noqa: PTH118
+    try:
+        names = [name for name in os.listdir(below) if name.startswith(STEM)]  # noqa: PTH208
+        for name in names:
+            with open(os.path.join(below, name), "rb") as file:  # noqa: PTH118, PTH123
+                if file.read(8)[4:] == UNCHECKED:
+                    return True
+    except OSError:  # there is no such folder, as a rule; of the rest, the command tells
+        return os.path.lexists(below)
+    return False

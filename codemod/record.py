@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import posixpath
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -66,14 +66,23 @@ class Record:
         self.rows = [_updated(row, content) if row in rows else row for row in self.rows]
 
     def add(self, path: str, content: bytes | None) -> None:
-        """Add a row at the end, without hash and size for None; one that is there is replaced."""
+        """Add a row at the end, without hash and size for None; one that is there is replaced.
+
+        The last row ends as the last one did, with or without a newline, so that `drop` undoes it.
+        """
         self.drop(path)
-        newline = b"\r\n" if self.rows and self.rows[-1].raw.endswith(b"\r\n") else b"\n"
-        if self.rows and not self.rows[-1].raw.endswith((b"\n", b"\r")):
-            last = self.rows[-1]
-            self.rows[-1] = _row(last.path, last.hash, last.size, last.raw + newline)
+        ends = [_newline(row.raw) for row in self.rows]
+        newline = next((end for end in reversed(ends) if end), b"\n")
+        ending = ends[-1] if ends else newline
+        if self.rows and not ending:
+            self.rows[-1] = replace(self.rows[-1], raw=self.rows[-1].raw + newline)
         hashed, size = ("", "") if content is None else (digest(content), str(len(content)))
-        self.rows.append(_row(path, hashed, size, _raw(path, hashed, size, newline)))
+        self.rows.append(_row(path, hashed, size, _raw(path, hashed, size, ending)))
+
+    def blank(self, path: str) -> None:
+        """Take hash and size from the rows of a file, in their places."""
+        rows = self.of(path)
+        self.rows = [_blanked(row) if row in rows else row for row in self.rows]
 
     def restore(self, path: str, rows: Sequence[str]) -> None:
         """Put the rows of a file back as they were, in their places, from their text."""
@@ -94,7 +103,11 @@ class Record:
     def drop(self, path: str) -> None:
         """Remove all rows of a file."""
         rows = self.of(path)
+        bare = bool(self.rows) and not _newline(self.rows[-1].raw)
         self.rows = [row for row in self.rows if row not in rows]
+        if bare and self.rows:
+            last = self.rows[-1]
+            self.rows[-1] = replace(last, raw=last.raw.removesuffix(_newline(last.raw)))
 
 
 def digest(content: bytes, name: str = DEFAULT_HASH) -> str:
@@ -112,13 +125,19 @@ def _updated(row: Row, content: bytes) -> Row:
         return row
     hashed = digest(content, row.hash.partition("=")[0]) if row.hash else ""
     size = str(len(content)) if row.size else ""
-    stripped = row.raw.rstrip(b"\r\n")
-    return _row(row.path, hashed, size, _raw(row.path, hashed, size, row.raw[len(stripped) :]))
+    return _row(row.path, hashed, size, _raw(row.path, hashed, size, _newline(row.raw)))
+
+
+def _blanked(row: Row) -> Row:
+    return _row(row.path, "", "", _raw(row.path, "", "", _newline(row.raw)))
 
 
 def _moved(row: Row, path: str) -> Row:
-    newline = row.raw[len(row.raw.rstrip(b"\r\n")) :]
-    return _row(path, row.hash, row.size, _raw(path, row.hash, row.size, newline))
+    return _row(path, row.hash, row.size, _raw(path, row.hash, row.size, _newline(row.raw)))
+
+
+def _newline(raw: bytes) -> bytes:
+    return raw[len(raw.rstrip(b"\r\n")) :]
 
 
 def _row(path: str, hashed: str, size: str, raw: bytes) -> Row:

@@ -6,10 +6,10 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from codemod.bytecode import compiled
+from codemod.bytecode import compiled, unchecked
 from codemod.errors import Refused
 from codemod.journal import Change, commit, recover
-from codemod.replacing import check_replaceable, sweep
+from codemod.replacing import check_replaceable, remove, sweep
 from codemod.textfile import read_regular, reason, show
 
 if TYPE_CHECKING:
@@ -106,18 +106,26 @@ class FolderTree:
             self._staged.clear()
             self._seen.clear()
 
+    def drop_unchecked(self, path: str) -> None:
+        """Remove bytecode of another source that Python would run in place of a file as it is."""
+        real = self._real(path)
+        content = read_regular(real)
+        for name in self._names(real):
+            for stale in unchecked(name, content):
+                remove(stale)
+                self.notes.append(f"{show(stale)}: was of other code than the file; removed")
+
     def _companions(self, changes: Sequence[Change]) -> list[Change]:
         """What else has to change with these files."""
         return [
             Change(path=path, before=read_regular(path), after=None)
             for change in changes
-            for path in self._compiled(change.path)
+            for path in sorted({p for name in self._names(change.path) for p in compiled(name)})
         ]
 
-    def _compiled(self, real: Path) -> list[Path]:
-        """Bytecode lies beside the name by which Python found the file, which may be a link."""
-        names = {real, self._located.get(real, real), self._asked.get(real, real)}
-        return sorted({path for name in names for path in compiled(name)})
+    def _names(self, real: Path) -> set[Path]:
+        """Bytecode lies beside the name by which Python finds a file, which may be a link."""
+        return {real, self._located.get(real, real), self._asked.get(real, real)}
 
     def _real(self, path: str) -> Path:
         whole = self._root / path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import py_compile
 import resource
 import shutil
 import subprocess
@@ -131,6 +130,15 @@ def test_a_record_that_was_wrong_before_is_told_and_put_back_as_it_was(site: Pat
     assert path.read_bytes() == old
 
 
+def test_a_file_that_record_does_not_list_is_told(site: Path) -> None:
+    path = info(site) / "RECORD"
+    rows = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(row for row in rows if not row.startswith(MEMBER.encode())))
+    result = run("apply", site)
+    assert (result.exit_code, (site / MEMBER).read_bytes()) == (0, FIXED)
+    assert "RECORD does not list it" in result.stderr
+
+
 def test_without_record_there_is_a_receipt_and_a_note(site: Path) -> None:
     (info(site) / "RECORD").unlink()
     before = listing(site)
@@ -214,85 +222,6 @@ def test_one_file_of_a_split_copy_that_cannot_be_written_keeps_the_others(tmp_pa
     before = listing(site)
     assert run("revert", site).exit_code == 3
     assert listing(site) == before
-
-
-# Bytecode.
-
-FORMS = (
-    *(
-        f"__pycache__/cloud_tpu_cluster.{tag}.pyc"
-        for tag in ("cpython-39", "cpython-313", "pypy310")
-    ),
-    "__pycache__/cloud_tpu_cluster.cpython-311.opt-1.pyc",
-    "__pycache__/cloud_tpu_cluster.cpython-311.opt-2.pyc",
-    "cloud_tpu_cluster.pyc",
-)
-OTHERS = ("__pycache__/cluster.cpython-311.pyc", "__pycache__/cloud_tpu_cluster_2.cpython-311.pyc")
-
-
-def test_every_compiled_form_of_the_file_is_removed_and_no_other(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clusters = (site / MEMBER).parent
-    prefix = tmp_path / "prefix"
-    elsewhere = prefix.joinpath(*clusters.parts[1:]) / "cloud_tpu_cluster.cpython-311.pyc"
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(prefix))
-    forms, others = [clusters / f for f in FORMS], [clusters / f for f in OTHERS]
-    for path in (*forms, *others, elsewhere):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"compiled")
-    assert run("apply", site).exit_code == 0
-    assert not any(path.exists() for path in (*forms, elsewhere, site / COMPILED))
-    assert all(path.exists() for path in others)
-
-
-def test_the_row_of_bytecode_stays_for_uninstall_without_the_hash_of_what_is_gone(
-    site: Path,
-) -> None:
-    path = info(site) / "RECORD"
-    before = path.read_bytes().replace(
-        COMPILED.encode() + b",,", COMPILED.encode() + b",sha256=x,8"
-    )
-    path.write_bytes(before)
-    run("apply", site)
-    [row] = Record(path.read_bytes()).of(COMPILED)
-    assert (row.hash, row.size) == ("", "")
-
-
-LOADER = """
-import sys, importlib.util
-sys.dont_write_bytecode = True
-spec = importlib.util.spec_from_file_location("m", sys.argv[1])
-code = spec.loader.get_code("m")
-print("TPU_SKIP_MDS_QUERY\\") is None" in repr(code.co_consts) or any(
-    "TPU_SKIP_MDS_QUERY" in getattr(c, "co_consts", ()) and c.co_name == "get_tpu_env_value"
-    for c in code.co_consts))
-"""
-
-
-def is_guarded_when_loaded(path: Path) -> bool:
-    command = [sys.executable, "-c", LOADER, str(path)]
-    return subprocess.check_output(command, text=True).strip() == "True"
-
-
-@pytest.mark.parametrize("kind", ["unchecked", "same size and second"])
-def test_stale_bytecode_does_not_win(site: Path, kind: str) -> None:
-    path = site / MEMBER
-    mode = py_compile.PycInvalidationMode
-    chosen = mode.UNCHECKED_HASH if kind == "unchecked" else mode.TIMESTAMP
-    if kind != "unchecked":  # what a copy to a file system without a sense of time may leave
-        status = path.stat()
-        path.write_bytes(source(VERSION).ljust(len(FIXED), b"\n"))
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    py_compile.compile(str(path), invalidation_mode=chosen, doraise=True)
-    old, times = path.read_bytes(), path.stat()
-    path.write_bytes(FIXED)  # the control: written by hand, the old code runs
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert not is_guarded_when_loaded(path)
-    path.write_bytes(old)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert run("apply", site).exit_code == 0
-    assert is_guarded_when_loaded(path)
 
 
 # What goes wrong while writing.
@@ -380,22 +309,3 @@ def test_a_row_that_names_the_file_in_another_way_is_its_row(site: Path, form: s
     assert row.agrees(FIXED)
     assert run("revert", site).exit_code == 0
     assert path.read_bytes() == before
-
-
-def test_bytecode_of_any_optimisation_and_by_a_linked_prefix(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(site)
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(cache))
-    folder = cache.joinpath(*link.parts[1:], *MEMBER.split("/")[:-1])
-    folder.mkdir(parents=True)
-    odd = [
-        (site / COMPILED).with_name("cloud_tpu_cluster.cpython-311.opt-3.pyc"),
-        folder / "cloud_tpu_cluster.cpython-312.opt-x.pyc",
-    ]
-    for path in odd:
-        path.write_bytes(b"old code")
-    assert run("apply", link).exit_code == 0
-    assert not any(path.exists() for path in odd)

@@ -70,14 +70,18 @@ def test_what_agrees_is_not_written_in_another_way() -> None:
 def test_a_row_is_added_and_dropped(end: str) -> None:
     record = Record(f"a.py,,\r\nb.py,,{end}".encode())
     record.add("d/é,1", NEW)
-    newline = end or "\n"
-    assert (
-        bytes(record).decode().endswith(f'b.py,,{newline}"d/é,1",{digest(NEW)},{len(NEW)}{newline}')
-    )
+    newline = end or "\r\n"  # as other rows have it, where the last one has none
+    assert bytes(record).decode().endswith(f'b.py,,{newline}"d/é,1",{digest(NEW)},{len(NEW)}{end}')
     record.add("d/é,1", None)
-    assert bytes(record).decode().endswith(f'b.py,,{newline}"d/é,1",,{newline}')
+    assert bytes(record).decode().endswith(f'b.py,,{newline}"d/é,1",,{end}')
     record.drop("d/é,1")
-    assert bytes(record).decode() == f"a.py,,\r\nb.py,,{newline}"
+    assert bytes(record).decode() == f"a.py,,\r\nb.py,,{end}"
+
+
+def test_hash_and_size_are_taken_from_a_row_in_its_place() -> None:
+    record = Record(b"a.pyc,sha256=x,1\r\nb.py,,\n")
+    record.blank("./a.pyc")
+    assert bytes(record) == b"a.pyc,,\r\nb.py,,\n"
 
 
 @pytest.mark.parametrize(

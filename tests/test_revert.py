@@ -9,7 +9,7 @@ import pytest
 
 from codemod.engine import plan
 from codemod.registry import load
-from tests.installations import VERSION, disagreeing, install, listing, receipt, run
+from tests.installations import VERSION, disagreeing, info, install, listing, receipt, run
 from tests.releases import MEMBER, source
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ def test_a_receipt_that_survived_an_upgrade_claims_nothing(site: Path) -> None:
     run("revert", site)
     assert (site / MEMBER).read_bytes() == source("0.10.2")
     assert not receipt(site).exists()
+
+
+def test_a_record_without_a_last_newline_is_put_back_too(site: Path) -> None:
+    path = info(site) / "RECORD"
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    before = path.read_bytes()
+    assert run("apply", site).exit_code == 0
+    assert path.read_bytes() != before
+    assert run("revert", site).exit_code == 0
+    assert path.read_bytes() == before
 
 
 def test_a_patched_file_without_a_receipt_is_not_guessed_at(site: Path) -> None:
