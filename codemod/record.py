@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from codemod.errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 DEFAULT_HASH = "sha256"  # what PEP 427 asks for; older installers know md5 and sha1 too
 
@@ -47,23 +47,28 @@ class Record:
         and into it again.
         """
         self._site = site
-        self.rows = list(_rows(data))
+        self._rows = tuple(_rows(data))
+        self._known: dict[str, list[Row]] | None = None  # rows by path, made when it is asked for
 
     def __bytes__(self) -> bytes:
-        return b"".join(row.raw for row in self.rows)
+        return b"".join(row.raw for row in self._rows)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, in their order."""
+        return self._rows
 
     def of(self, path: str) -> list[Row]:
         """The rows of a file: none, one, or several where an installer wrote it twice."""
-        wanted = self._whole(path)
-        return [row for row in self.rows if self._whole(row.path) == wanted]
-
-    def _whole(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._site, path))
+        if self._known is None:
+            self._known = {}
+            for row in self._rows:
+                self._known.setdefault(self._whole(row.path), []).append(row)
+        return self._known.get(self._whole(path), [])
 
     def update(self, path: str, content: bytes) -> None:
         """Make all rows of a file true of its new content: a hash or size it lacks stays away."""
-        rows = self.of(path)
-        self.rows = [_updated(row, content) if row in rows else row for row in self.rows]
+        self._change(path, lambda row: _updated(row, content))
 
     def add(self, path: str, content: bytes | None) -> None:
         """Add a row at the end, without hash and size for None; one that is there is replaced.
@@ -71,43 +76,51 @@ class Record:
         The last row ends as the last one did, with or without a newline, so that `drop` undoes it.
         """
         self.drop(path)
-        ends = [_newline(row.raw) for row in self.rows]
+        rows, ends = list(self._rows), [_newline(row.raw) for row in self._rows]
         newline = next((end for end in reversed(ends) if end), b"\n")
         ending = ends[-1] if ends else newline
-        if self.rows and not ending:
-            self.rows[-1] = replace(self.rows[-1], raw=self.rows[-1].raw + newline)
+        if rows and not ending:
+            rows[-1] = replace(rows[-1], raw=rows[-1].raw + newline)
         hashed, size = ("", "") if content is None else (digest(content), str(len(content)))
-        self.rows.append(_row(path, hashed, size, _raw(path, hashed, size, ending)))
+        self._set([*rows, _row(path, hashed, size, _raw(path, hashed, size, ending))])
 
     def blank(self, path: str) -> None:
         """Take hash and size from the rows of a file, in their places."""
-        rows = self.of(path)
-        self.rows = [_blanked(row) if row in rows else row for row in self.rows]
+        self._change(path, _blanked)
 
     def restore(self, path: str, rows: Sequence[str]) -> None:
         """Put the rows of a file back as they were, in their places, from their text."""
         old = iter([row for text in rows for row in _rows(text.encode())])
-        now = self.of(path)
-        self.rows = [next(old, row) if row in now else row for row in self.rows]
+        self._change(path, lambda row: next(old, row))
 
-    def rename(self, path: str, new: str) -> None:
-        """Give the rows of a file another path; hash, size and newline stay."""
-        rows = self.of(path)
-        self.rows = [_moved(row, new) if row in rows else row for row in self.rows]
+    def rename(self, new: Callable[[str], str]) -> None:
+        """Give each row the path that `new` gives for its own; hash, size and newline stay."""
+        self._set([row if new(row.path) == row.path else _moved(row, new) for row in self._rows])
 
     def insert(self, path: str, content: bytes) -> None:
         """Add a row before the last one, which in a wheel is that of RECORD itself."""
         self.add(path, content)
-        self.rows[-2:] = reversed(self.rows[-2:])
+        rows = list(self._rows)
+        self._set([*rows[:-2], *reversed(rows[-2:])])
 
     def drop(self, path: str) -> None:
         """Remove all rows of a file."""
+        gone = self.of(path)
+        bare = bool(self._rows) and not _newline(self._rows[-1].raw)
+        rows = [row for row in self._rows if row not in gone]
+        if bare and rows:
+            rows[-1] = replace(rows[-1], raw=rows[-1].raw.removesuffix(_newline(rows[-1].raw)))
+        self._set(rows)
+
+    def _change(self, path: str, change: Callable[[Row], Row]) -> None:
         rows = self.of(path)
-        bare = bool(self.rows) and not _newline(self.rows[-1].raw)
-        self.rows = [row for row in self.rows if row not in rows]
-        if bare and self.rows:
-            last = self.rows[-1]
-            self.rows[-1] = replace(last, raw=last.raw.removesuffix(_newline(last.raw)))
+        self._set([change(row) if row in rows else row for row in self._rows])
+
+    def _set(self, rows: Iterable[Row]) -> None:
+        self._rows, self._known = tuple(rows), None
+
+    def _whole(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._site, path))
 
 
 def digest(content: bytes, name: str = DEFAULT_HASH) -> str:
@@ -132,7 +145,8 @@ def _blanked(row: Row) -> Row:
     return _row(row.path, "", "", _raw(row.path, "", "", _newline(row.raw)))
 
 
-def _moved(row: Row, path: str) -> Row:
+def _moved(row: Row, new: Callable[[str], str]) -> Row:
+    path = new(row.path)
     return _row(path, row.hash, row.size, _raw(path, row.hash, row.size, _newline(row.raw)))
 
 

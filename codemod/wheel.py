@@ -135,10 +135,7 @@ class _Making:
         record = self._wheel.record
         for name in (f"{self._wheel.dist_info}/{end}" for end in SIGNATURES):
             record.drop(name)
-        for row in [*record.rows]:
-            new = self._renamed(row.path)
-            if new != row.path:
-                record.rename(row.path, new)
+        record.rename(self._renamed)
         for name, content in self._fresh.items():
             if record.of(name):
                 record.update(name, content)

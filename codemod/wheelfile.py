@@ -13,6 +13,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -244,7 +245,7 @@ def _descriptor(data: bytes, place: int, info: zipfile.ZipInfo) -> int:
 
 def _check_names(names: list[str]) -> None:
     if len({*names}) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise Refused(f"{show(twice)}: is there twice")
     for name in names:
         parts = name.rstrip("/").split("/")
