@@ -64,11 +64,11 @@ def wheel(sources: Sequence[str], **how: Any) -> None:
     if not sources and not how["lists"]:
         raise UsageError("nothing to make a wheel of: name a SOURCE, or a file with -r")
     made = _made(sources, **how)
-    _write(made, how["requirements"], how["index"])
     if how["form"] == "json":
         click.echo(to_json(made), nl=False)
     elif not how["quiet"]:
         click.echo(to_text(made), nl=False)
+    _write(made, how["requirements"], how["index"])
     _complain(made, quiet=how["quiet"], text=how["form"] == "text")
     sys.exit(max(int(each.exit_code) for each in made))
 

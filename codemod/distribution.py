@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -66,17 +67,23 @@ def plans_of(
         raise Refused(f"has no {TARGET}")
     found = {name: read(name) for name in [TARGET, *(n for n in inside if n != TARGET)]}
     plans = {
-        name: plan(content, patches, table=True)
+        name: planned(content, tuple(patches))
         for name, content in found.items()
         if name == TARGET or any(trace in content for trace in TRACES)
     }
-    for name, planned in plans.items():
-        _check(name, planned)
+    for name, each in plans.items():
+        _check(name, each)
     return plans
 
 
-def _check(name: str, planned: Plan) -> None:
-    for step in planned.steps:
+@lru_cache(maxsize=64)
+def planned(content: bytes, patches: tuple[Patch, ...]) -> Plan:
+    """What the patches do to a file: in many releases it is the same one."""
+    return plan(content, patches, table=True)
+
+
+def _check(name: str, plan_: Plan) -> None:
+    for step in plan_.steps:
         if step.outcome is Outcome.REFUSED:
             place = f"line {step.line}: " if step.line else ""
             raise Refused(f"{name}: {place}{step.patch.id}: {step.why}")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from codemod.errors import CodemodError
 from codemod.replacing import write_atomically
+from codemod.textfile import reason, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,10 @@ def write_index(folder: Path, made: Sequence[Made]) -> None:
     Only these wheels are in it. Raises CodemodError.
     """
     project = folder / "jax"
-    project.mkdir(parents=True, exist_ok=True)
+    try:
+        project.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CodemodError(f"{show(folder)}: {reason(error)}") from error
     files = [_file(each, project) for each in made]
     links = [
         f'<a href="{html.escape(f["url"])}#sha256={f["hashes"]["sha256"]}">'
@@ -52,7 +57,8 @@ def write_index(folder: Path, made: Sequence[Made]) -> None:
 
 
 def _file(made: Made, project: Path) -> dict[str, Any]:
-    relative = os.path.relpath(made.file, project).replace(os.sep, "/")
+    real = os.path.realpath(made.file), os.path.realpath(project)  # what `..` of a URL leads to
+    relative = os.path.relpath(*real).replace(os.sep, "/")
     name = Path(made.file).name
     return {"filename": name, "url": quote(relative), "hashes": {"sha256": made.sha256}}
 

@@ -11,8 +11,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from codemod.distribution import Built, plans_of
-from codemod.engine import plan
+from codemod.distribution import Built, planned, plans_of
 from codemod.errors import Refused
 from codemod.model import Outcome
 from codemod.textfile import show, unified_diff
@@ -50,13 +49,13 @@ def build(
     wheel = WheelFile(data)
     plans = plans_of(wheel.by_name, wheel.read, patches)
     old = _checked_version(wheel, name)
-    if not force and not any(planned.changes for planned in plans.values()):
+    if not force and not any(each.changes for each in plans.values()):
         return Built(name=name, version=old, data=b"", plans=plans)
     new = old + ("." if "+" in old else "+") + label
     making = _Making(wheel, old, new, None if epoch is None else _date(epoch))
-    for path, planned in plans.items():
-        if planned.changes:
-            making.put(path, planned.after)
+    for path, each in plans.items():
+        if each.changes:
+            making.put(path, each.after)
     making.put(f"{wheel.dist_info}/METADATA", _metadata(wheel, new))
     making.add(SBOM, _sbom(wheel, name, new, plans, making.when))
     return Built(
@@ -165,12 +164,12 @@ def _sbom(
 def _diffs(plans: dict[str, Plan]) -> list[tuple[Patch, str]]:
     """Each patch that was applied, with what it alone changes after those before it."""
     found: dict[str, tuple[Patch, str]] = {}
-    for path, planned in plans.items():
-        content = planned.before
-        applied = [s.patch for s in planned.steps if s.outcome is Outcome.APPLIED]
+    for path, each in plans.items():
+        content = each.before
+        applied = [s.patch for s in each.steps if s.outcome is Outcome.APPLIED]
         for patch in applied:
             last = patch is applied[-1]
-            after = planned.after if last else plan(content, [patch]).after
+            after = each.after if last else planned(content, (patch,)).after
             text = unified_diff(content, after, path).decode("utf-8", "backslashreplace")
             found[patch.id] = patch, found.get(patch.id, (patch, ""))[1] + text
             content = after

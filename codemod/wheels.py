@@ -6,7 +6,7 @@ import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from codemod.errors import CodemodError, Refused, UsageError
 from codemod.executors import in_turn
 from codemod.model import Exit, Outcome
 from codemod.replacing import write_atomically
-from codemod.textfile import read_regular, show
+from codemod.textfile import read_regular, reason, show
 from codemod.wheelfile import LARGEST
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from codemod.distribution import Built
 
-MEMBERS = ("jax/_src/clusters/", "jax/_src/cloud_tpu_init.py", "jax/version.py")  # what is run
+MEMBERS = ("jax/_src/clusters/", "jax/_src/cloud_tpu_init.py")  # what is run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,10 @@ def make(
 
     One that is refused does not keep the others from being made.
     """
-    Path(order.folder).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(order.folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CodemodError(f"{show(order.folder)}: {reason(error)}") from error
     one = partial(_make, order=order)
     made: list[Made] = []
     if jobs == 1 or len(wheels) == 1:
@@ -131,31 +134,41 @@ def _made(path: Path, order: Order) -> Made:
 
 def _built(path: Path, data: bytes, order: Order) -> Built:
     from codemod import sdist, wheel
-    from codemod.registry import choose, load
+    from codemod.judging import patches
+    from codemod.registry import choose
 
-    patches = choose(load(order.patch_folders), order.ids)
+    chosen = choose(patches(order.patch_folders), order.ids)
     if path.name.endswith(".tar.gz"):
-        return sdist.build(data, path.name, patches, force=order.force)
+        return sdist.build(data, path.name, chosen, force=order.force)
     return wheel.build(
-        data, path.name, patches, label=order.label, force=order.force, epoch=order.epoch
+        data, path.name, chosen, label=order.label, force=order.force, epoch=order.epoch
     )
 
 
 def _verify(built: Built) -> None:
     """Run what was made, before anybody can take it; raises CodemodError."""
+    if objection := _objection(tuple(_files(built))):
+        raise CodemodError(f"not proved, and not written: {objection}")
+
+
+@lru_cache(maxsize=64)
+def _objection(files: tuple[tuple[str, bytes], ...]) -> str:
+    """What speaks against files when they are run, empty for nothing; the same ones run once."""
     from codemod.distribution import TARGET
     from codemod.siblings import whole
     from codemod.verify import verify_module
 
     with tempfile.TemporaryDirectory(prefix="codemod-") as folder:
-        for name, content in _files(built):
-            place = Path(folder, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+        try:
+            for name, content in files:
+                place = Path(folder, name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
+        except OSError as error:  # a name that is a file and a folder, or no space
+            raise Refused(f"cannot be laid out to be run: {reason(error)}") from error
         file, *beside = whole(Path(folder, TARGET))
         verdict = verify_module(Path(sys.executable), file, beside=beside)
-    if not verdict.proved:
-        raise CodemodError(f"not proved, and not written: {verdict.summary}")
+    return "" if verdict.proved else verdict.summary
 
 
 def _files(built: Built) -> Iterator[tuple[str, bytes]]:

@@ -7,17 +7,21 @@ import json
 import os
 import signal
 import sys
+import zipfile
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from codemod import wheels
 from codemod.engine import plan
+from codemod.record import Record
 from codemod.registry import load
 from codemod.wheel import LABEL
+from tests.installations import small_wheel
 from tests.releases import NOT_AFFECTED, source, wheel
 from tests.wheels import patched, run
 
@@ -49,7 +53,7 @@ def test_a_wheel_is_run_before_it_is_there(tmp_path: Path, monkeypatch: pytest.M
     gutted = plan(source("0.8.0"), [ordered])
     wrong = gutted.after.replace(b'SKIP_MDS_QUERY") is None', b'SKIP_MDS_QUERY") is not None')
     object.__setattr__(gutted, "after", wrong)
-    monkeypatch.setattr("codemod.distribution.plan", lambda *_, **__: gutted)
+    monkeypatch.setattr("codemod.distribution.planned", lambda *_, **__: gutted)
     result = run(wheel("0.8.0"), "-o", tmp_path)
     assert result.exit_code == 3
     assert "not proved, and not written" in result.stdout
@@ -199,3 +203,41 @@ def test_a_killed_process_loses_no_wheel(tmp_path: Path, monkeypatch: pytest.Mon
     made = wheels.make([wheel("0.8.0"), wheel("0.7.2")], order, jobs=2)
     assert [each.version for each in made] == [f"0.8.0+{LABEL}", f"0.7.2+{LABEL}"]
     assert all(Path(each.file).exists() for each in made)
+
+
+def test_one_that_cannot_be_laid_out_does_not_stop_the_others(tmp_path: Path) -> None:
+    """A name that is both a file and a folder: pip could not unpack it either."""
+    odd = small_wheel("0.8.0", tmp_path)
+    with zipfile.ZipFile(odd) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["jax/_src/clusters/cloud_tpu_cluster.py/x.py"] = b""
+    record = Record(files["jax-0.8.0.dist-info/RECORD"])
+    record.insert("jax/_src/clusters/cloud_tpu_cluster.py/x.py", b"")
+    files["jax-0.8.0.dist-info/RECORD"] = bytes(record)
+    with zipfile.ZipFile(odd, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    result = run(odd, wheel("0.7.2"), "-o", tmp_path / "new")
+    assert result.exit_code == 3
+    assert "cannot be laid out to be run" in result.stdout
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [patched("0.7.2", tmp_path).name]
+
+
+def test_an_output_that_is_a_file_is_named_and_what_was_made_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    result = run(wheel("0.8.0"), "-o", file, "--no-verify")
+    assert (result.exit_code, f"{file}: " in result.stderr) == (3, True)
+    result = run(wheel("0.8.0"), "-o", tmp_path / "new", "--no-verify", "--index", file)
+    assert (result.exit_code, f"{file}: " in result.stderr) == (3, True)
+    assert "1 wheel: 1 made" in result.stdout
+
+
+def test_the_links_of_an_index_lead_from_where_it_really_is(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
+    arguments = ("-o", tmp_path / "new", "--no-verify", "--index", tmp_path / "link" / "simple")
+    assert run(wheel("0.8.0"), *arguments).exit_code == 0
+    folder = tmp_path / "a" / "b" / "simple" / "jax"
+    [file] = json.loads((folder / "index.json").read_text())["files"]
+    assert (folder / unquote(file["url"])).exists()
