@@ -25,6 +25,7 @@ class Step:
     patch: Patch
     finding: Finding
     outcome: Outcome
+    after: bytes  # the file that the patches after it are given
     why: str = ""
     line: int | None = None  # of `why`, 1-based
 
@@ -51,33 +52,55 @@ def plan(source: bytes, patches: Sequence[Patch], *, table: bool = False) -> Pla
     """What applying `patches`, in this order, does to a file of these bytes. Never raises.
 
     With `table`, what a patch finds in the file of a release is not asked again but taken from
-    the table of releases, so that a file that needs no edit is not even parsed.
+    the table of releases, and so is what all patches together make of it: such a file is not
+    even parsed.
     """
-    steps: list[Step] = []
-    after = source
-    for patch in patches:
-        step, after = _take(patch, after, table=table)
-        steps.append(step)
+    steps = _by_table(source, patches) if table else []
+    after = steps[-1].after if steps else source
+    for patch in patches[len(steps) :]:
+        steps.append(_take(patch, after, table=table))
+        after = steps[-1].after
     if any(step.outcome is Outcome.REFUSED for step in steps):
-        return Plan(before=source, after=source, steps=_all_or_nothing(steps))
+        return Plan(before=source, after=source, steps=_all_or_nothing(source, steps))
     if after != source:  # what the table says is of other bytes than those that were given
         well = (Outcome.ALREADY, Outcome.NONE)
         steps = [replace(step, why="") if step.outcome in well else step for step in steps]
     return Plan(before=source, after=after, steps=tuple(steps))
 
 
-def _settled(patch: Patch, known: releases.Known) -> Step | None:
+SETTLED = {Status.FIXED: Outcome.ALREADY, Status.NOT_AFFECTED: Outcome.NONE}
+
+
+def _by_table(source: bytes, patches: Sequence[Patch]) -> list[Step]:
+    """The steps for a release's file that needs an edit; none unless the table tells all of them.
+
+    The bytes that they lead to were proved when the table was made.
+    """
+    known = releases.known(source)
+    stages = known.edited(source) if known else {}
+    if known is None or [p.id for p in patches if p.id in stages] != [*stages]:
+        return []
+    steps: list[Step] = []
+    for patch in patches if stages else ():
+        finding = known.finding(patch.id)
+        if finding is None:  # a patch of the user's
+            return []
+        source = stages.get(patch.id, source)
+        outcome = Outcome.APPLIED if patch.id in stages else SETTLED[finding.status]
+        steps.append(Step(patch=patch, finding=finding, outcome=outcome, after=source))
+    return steps
+
+
+def _settled(patch: Patch, source: bytes, known: releases.Known) -> Step | None:
     """The step for a file that is a release's and needs no edit, or is a pointer to one."""
     finding = known.finding(patch.id)
     if finding is None:
         return None
-    if finding.status is Status.FIXED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY, why=known.what)
-    if finding.status is Status.NOT_AFFECTED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.NONE, why=known.what)
+    if outcome := SETTLED.get(finding.status):
+        return Step(patch=patch, finding=finding, outcome=outcome, after=source, why=known.what)
     if known.how == "lfs":
         why = f"a Git LFS pointer to {known.what}: run `git lfs pull` first"
-        return _refused(patch, finding, why, None)
+        return _refused(patch, finding, source, why)
     return None
 
 
@@ -126,51 +149,47 @@ def _fails(patch: Patch, part: str, error: BaseException) -> str:
     return f"the {part} of {patch.id} itself fails: {type(error).__name__}: {said}"
 
 
-def _take(patch: Patch, source: bytes, *, table: bool) -> tuple[Step, bytes]:
-    """One patch: the step, and the bytes after it."""
+def _take(patch: Patch, source: bytes, *, table: bool) -> Step:
+    """One patch: what it finds in the file, and the bytes after it."""
     known = releases.known(source) if table else None
-    if known and (step := _settled(patch, known)):
-        return step, source
-    finding = known.finding(patch.id) if known else None
-    tree = syntax.parse(source) if finding and known and known.how == "exact" else parse(source)
-    if isinstance(tree, Finding):
-        finding = tree
-    elif finding is None:
-        finding = _probe(patch, tree)
-    if finding.status is Status.FIXED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.ALREADY), source
-    if finding.status is Status.NOT_AFFECTED:
-        return Step(patch=patch, finding=finding, outcome=Outcome.NONE), source
+    if known and (step := _settled(patch, source, known)):
+        return step
+    tree = parse(source)
+    finding = tree if isinstance(tree, Finding) else _probe(patch, tree)
+    if outcome := SETTLED.get(finding.status):
+        return Step(patch=patch, finding=finding, outcome=outcome, after=source)
     if finding.status is Status.UNDER_INVESTIGATION or isinstance(tree, Finding):
         why = next(iter(finding.evidence), Evidence(line=1, text="the patch does not say why"))
-        return _refused(patch, finding, why.text, why.line), source
-    return _edit(patch, source, tree, finding, table=table)
+        return _refused(patch, finding, source, why.text, why.line)
+    return _edit(patch, source, tree, finding)
 
 
-def _edit(
-    patch: Patch, source: bytes, tree: ast.Module, finding: Finding, *, table: bool
-) -> tuple[Step, bytes]:
+def _edit(patch: Patch, source: bytes, tree: ast.Module, finding: Finding) -> Step:
     try:
         from codemod.rewrite import rewrite
 
-        edited = rewrite(patch, source, tree, table=table)
+        edited = rewrite(patch, source, tree)
     except Refused as error:
-        return _refused(patch, finding, error.why, error.line), source
+        return _refused(patch, finding, source, error.why, error.line)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a patch may be anybody's
-        return _refused(patch, finding, _fails(patch, "rewrite", error), None), source
-    return Step(patch=patch, finding=finding, outcome=Outcome.APPLIED), edited
+        return _refused(patch, finding, source, _fails(patch, "rewrite", error))
+    return Step(patch=patch, finding=finding, outcome=Outcome.APPLIED, after=edited)
 
 
-def _refused(patch: Patch, finding: Finding, why: str, line: int | None) -> Step:
-    return Step(patch=patch, finding=finding, outcome=Outcome.REFUSED, why=why, line=line)
+def _refused(
+    patch: Patch, finding: Finding, source: bytes, why: str, line: int | None = None
+) -> Step:
+    outcome = Outcome.REFUSED
+    return Step(patch=patch, finding=finding, outcome=outcome, after=source, why=why, line=line)
 
 
-def _all_or_nothing(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _all_or_nothing(source: bytes, steps: Sequence[Step]) -> tuple[Step, ...]:
     """A file with a refused patch is left alone: what the others would do is refused too."""
     cause = next(step.patch.id for step in steps if step.outcome is Outcome.REFUSED)
+    why = f"left alone because {cause} is refused"
     return tuple(
-        step
-        if step.outcome is not Outcome.APPLIED
-        else _refused(step.patch, step.finding, f"left alone because {cause} is refused", None)
+        _refused(step.patch, step.finding, source, why)
+        if step.outcome is Outcome.APPLIED
+        else replace(step, after=source)
         for step in steps
     )

@@ -48,6 +48,7 @@ class Record:
         """
         self._site = site
         self._rows = tuple(_rows(data))
+        self._wholes: dict[str, str] = {}  # paths that were looked up, as they are without detours
         self._known: dict[str, list[Row]] | None = None  # rows by path, made when it is asked for
 
     def __bytes__(self) -> bytes:
@@ -120,7 +121,9 @@ class Record:
         self._rows, self._known = tuple(rows), None
 
     def _whole(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._site, path))
+        if path not in self._wholes:
+            self._wholes[path] = posixpath.normpath(posixpath.join(self._site, path))
+        return self._wholes[path]
 
 
 def digest(content: bytes, name: str = DEFAULT_HASH) -> str:

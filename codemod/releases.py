@@ -86,6 +86,17 @@ class Known:
             guard=Guard(row["guard"]) if "guard" in row else None,
         )
 
+    def edited(self, source: bytes) -> dict[str, bytes]:
+        """The file after each patch that it needs, by id and in their order; empty where it is
+        not known to the byte, or where the result is not the one that the table was made with.
+        """
+        stages: dict[str, bytes] = {}
+        for patch_id, hunks in self._parsed().get("edits", {}).items():
+            source = _with_hunks(source, hunks)
+            stages[patch_id] = source
+        right = stages and self.how == "exact" and not self.patched and _by_bytes(source, "exact")
+        return stages if right and right.patched and right.family == self.family else {}
+
     def _evidence(self, row: Row) -> tuple[Evidence, ...]:
         """What a person can check in the file, which may be a pointer with lines of its own."""
         from codemod.model import Evidence
@@ -181,6 +192,14 @@ def _by_bytes(data: bytes, how: How) -> Known | None:
     from hashlib import sha256
 
     return _by_digest(sha256(data).hexdigest().encode(), size, how)
+
+
+def _with_hunks(source: bytes, hunks: list[list[Any]]) -> bytes:
+    """Put lines in place of others: of each hunk the first line, their number, and the new ones."""
+    lines = source.splitlines(keepends=True)
+    for first, count, new in reversed(hunks):
+        lines[first - 1 : first - 1 + count] = [line.encode() + b"\n" for line in new]
+    return b"".join(lines)
 
 
 def _behind_pointer(source: bytes) -> Known | None:

@@ -12,7 +12,6 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from codemod import releases
 from codemod.edits import give, source_of
 from codemod.errors import Refused
 from codemod.model import Status
@@ -29,30 +28,21 @@ if TYPE_CHECKING:
 NESTING_LIMIT = 150
 
 
-def rewrite(patch: Patch, source: bytes, tree: ast.Module, *, table: bool = False) -> bytes:
+def rewrite(patch: Patch, source: bytes, tree: ast.Module) -> bytes:
     """The bytes of the file with the patch in it; `tree` is the syntax tree of `source`.
-
-    With `table`, a source and a result that are to the byte what the table of releases has, and
-    that were proved when the table was made, are not proved again.
 
     Raises `Refused` with the reason where the edit cannot be made or cannot be proved.
     """
     with _no_garbage_collection():
-        module = _parsed(source, tree, proved=table and _is_in_table(source))
+        module = _parsed(source, tree)
         try:
             result = source_of(patch.rewrite(module))
         except RecursionError:
             raise Refused("expressions nested too deeply for libcst") from None
         except LookupError as error:
             raise Refused(str(error)) from None
-    if not (table and _is_in_table(result, patched=True)):
-        _check(patch, source, tree, result)
+    _check(patch, source, tree, result)
     return result
-
-
-def _is_in_table(content: bytes, *, patched: bool = False) -> bool:
-    known = releases.known(content)
-    return known is not None and known.patched is patched and known.how == "exact"
 
 
 @contextmanager
@@ -77,14 +67,13 @@ def _check_nesting(tree: ast.Module) -> None:
     raise Refused("expressions nested too deeply for libcst", line)
 
 
-def _parsed(source: bytes, tree: ast.Module, *, proved: bool) -> cst.Module:
+def _parsed(source: bytes, tree: ast.Module) -> cst.Module:
     import libcst as cst
 
-    if not proved:
-        _check_nesting(tree)
+    _check_nesting(tree)
     try:
         module = cst.parse_module(source)
-        again = source if proved else bytes(module.bytes)
+        again = bytes(module.bytes)
     except cst.ParserSyntaxError as error:
         line = _odd_white_space(source) or error.raw_line
         raise Refused("libcst cannot read this line, though Python can", line) from None

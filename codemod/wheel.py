@@ -11,7 +11,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from codemod.distribution import Built, planned, plans_of
+from codemod.distribution import Built, plans_of
 from codemod.errors import Refused
 from codemod.model import Outcome
 from codemod.textfile import show, unified_diff
@@ -166,11 +166,9 @@ def _diffs(plans: dict[str, Plan]) -> list[tuple[Patch, str]]:
     found: dict[str, tuple[Patch, str]] = {}
     for path, each in plans.items():
         content = each.before
-        applied = [s.patch for s in each.steps if s.outcome is Outcome.APPLIED]
-        for patch in applied:
-            last = patch is applied[-1]
-            after = each.after if last else planned(content, (patch,)).after
-            text = unified_diff(content, after, path).decode("utf-8", "backslashreplace")
-            found[patch.id] = patch, found.get(patch.id, (patch, ""))[1] + text
-            content = after
+        for step in each.steps:
+            if step.outcome is Outcome.APPLIED:
+                diff = unified_diff(content, step.after, path).decode("utf-8", "backslashreplace")
+                found[step.patch.id] = step.patch, found.get(step.patch.id, ("", ""))[1] + diff
+            content = step.after
     return [*found.values()]

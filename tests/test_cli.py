@@ -66,7 +66,8 @@ def test_applying_again_changes_nothing(copy: Path) -> None:
     result = run("apply", copy)
     assert result.exit_code == 0
     assert "already" in result.stdout
-    assert copy.stat() == before
+    after = copy.stat()  # not all of it: to read a file may change when it was last read
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 @pytest.mark.parametrize("option", ["--check", "--dry-run"])

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from codemod import rewrite
+from codemod import releases
 from codemod.cli import cli
 from codemod.engine import Plan, plan
 from codemod.model import Outcome, Patch, Status
 from codemod.registry import load
-from tests.releases import ALL, FAMILIES, MEMBER, NOT_AFFECTED, source
-from tests.shapes import MODULE
+from tests.releases import ALL, FAMILIES, FAMILY_OF, MEMBER, NEEDS, NOT_AFFECTED, source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PATCHES = load()
 AFFECTED_FAMILIES = [v for name, v in FAMILIES.items() if v and name[0] != "N"]
-SHAPE = MODULE.encode()
 
 
 def seen(planned: Plan) -> list[tuple[object, ...]]:
@@ -66,10 +64,29 @@ AFTER = {versions[-1]: plan(source(versions[-1]), PATCHES).after for versions in
 
 @pytest.mark.usefixtures("unparsed")
 @pytest.mark.parametrize("version", AFTER)
-def test_what_is_not_known_or_needs_an_edit_is_parsed(version: str) -> None:
+def test_a_release_that_needs_an_edit_is_not_parsed_where_all_is_asked_for(version: str) -> None:
+    planned = by_table(source(version))
+    assert planned.after == AFTER[version]
+    applied = [step for step in planned.steps if step.outcome is Outcome.APPLIED]
+    assert [step.patch.id for step in applied] == NEEDS[FAMILY_OF[version]]
+    assert applied[-1].after == planned.steps[-1].after == planned.after
+
+
+@pytest.mark.parametrize("version", AFTER)
+def test_the_stages_of_an_edit_are_what_each_patch_makes(version: str) -> None:
+    told, made = (plan(source(version), PATCHES, table=table).steps for table in (True, False))
+    assert [step.after for step in told] == [step.after for step in made]
+
+
+@pytest.mark.usefixtures("unparsed")
+@pytest.mark.parametrize("version", AFTER)
+def test_what_is_not_known_is_parsed(version: str) -> None:
     own = [*PATCHES, _renamed(PATCHES[0], "somebody_s_own")]
+    windows = source(version).replace(b"\n", b"\r\n")
     for content, patches in (
-        (source(version), PATCHES),
+        (source(version) + b"\n", PATCHES),
+        (source(version), own),
+        (windows, PATCHES),
         (AFTER[version] + b"\n", PATCHES),
         (AFTER[version], own),
     ):
@@ -77,17 +94,22 @@ def test_what_is_not_known_or_needs_an_edit_is_parsed(version: str) -> None:
             by_table(content, patches)
 
 
-def test_only_an_edit_that_is_in_the_table_is_taken_without_proof(
+def test_an_edit_that_does_not_lead_to_the_known_bytes_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    checked: list[bytes] = []
-    monkeypatch.setattr(rewrite, "_check", lambda *given: checked.append(given[-1]))
-    for content, times in ((source("0.8.0"), 0), (source("0.4.21"), 2), (SHAPE, 1)):
-        checked.clear()
-        by_table(content)
-        assert len(checked) == times
-        plan(content, PATCHES)
-        assert len(checked) > times
+    table = releases._text()
+    other = table.replace(b"is None:", b"is  None:")
+    assert other != table
+    monkeypatch.setattr(releases, "_read", [other])
+    assert by_table(source("0.12.0")).after == AFTER["0.12.0.1"]
+
+
+@pytest.mark.parametrize("chosen", [PATCHES[::-1], PATCHES[:1], PATCHES[1:], PATCHES[2:]])
+def test_some_patches_or_another_order_are_decided_by_content(chosen: list[Patch]) -> None:
+    told, made = (plan(source("0.4.21"), chosen, table=table) for table in (True, False))
+    assert seen(told) == seen(made)
+    assert told.after == made.after
+    assert (told.after == AFTER["0.4.21"]) is (len(chosen) == len(PATCHES))
 
 
 def test_what_was_edited_is_not_said_to_have_been_found_so() -> None:

@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from tests import releases  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from codemod.engine import Plan
     from codemod.model import Finding
 
     Table = dict[str, Any]
@@ -43,6 +45,7 @@ HEAD = """\
 # Made by `make releases`: only `name` and `shape` are to be written by hand.
 #
 # `needs` names the patches that change the file; `patched_sha256` and `patched_size` are those of the result.
+# `edits` are what each of them changes in the file after those before it: first line, how many are replaced, by which.
 # `before` is what each patch finds in the file, with the first place of its evidence, `after` what it finds in the result.
 # `[wheel_sha256]` is that of the wheels that the tests fetch, `[other_sha256]` that of older or withdrawn wheels and sdists.
 """  # noqa: E501 - lines of another file
@@ -108,7 +111,24 @@ def compute(source: bytes) -> Table:
     if planned.changes:
         row |= {"patched_sha256": _sha256(planned.after), "patched_size": len(planned.after)}
         seen["after"] = {patch.id: _seen(find(planned.after, patch)) for patch in patches}
+        seen["edits"] = _edits(source, planned)
     return row | seen
+
+
+def _edits(source: bytes, planned: Plan) -> Table:
+    """What each patch changes, of no use without the file: none of its lines is in it."""
+    found = {}
+    for step in planned.steps:
+        if step.outcome is Outcome.APPLIED:
+            found[step.patch.id] = _hunks(source.decode(), step.after.decode())
+        source = step.after
+    return found
+
+
+def _hunks(before: str, after: str) -> list[list[Any]]:
+    old, new = before.splitlines(), after.splitlines()
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [[i + 1, j - i, new[k:n]] for tag, i, j, k, n in changes if tag != "equal"]
 
 
 def _seen(finding: Finding) -> Table:
